@@ -1,0 +1,172 @@
+//! The drain: the graceful signal, what may hold it back, what a shell in front makes of it, and the
+//! deadline.
+
+use super::{Machine, Main, Question, Timer};
+use crate::core::action::Target;
+use crate::core::note::{Told, Why};
+use crate::core::policy::{Hold, KILLING, SHELL_GOES_ON, SHELL_POLL};
+use crate::core::targets::{self, Choice};
+use crate::core::{Action, Delivery, Note, Phase, Pid, Snapshot, Tick};
+
+/// Answers must be owed by nobody for so many samples before a hold ends: one alone may fall between
+/// two requests.
+const SAMPLES_OWING_NOTHING: u8 = 2;
+
+impl Machine {
+    pub(super) fn begin_drain(&mut self, now: Tick, why: Why, actions: &mut Vec<Action>) {
+        self.drop_hook(actions);
+        self.timers.clear();
+        self.phase = Phase::Draining;
+        if let Some(limit) = self.policy.drain {
+            // The deadline counts from when draining began, however late that was.
+            self.timers.set(Timer::Drain, now + limit);
+        }
+        self.ask(Question::Drain(why), actions);
+    }
+
+    pub(super) fn tell_or_hold(
+        &mut self,
+        now: Tick,
+        why: Why,
+        snapshot: &Snapshot,
+        main: Pid,
+        actions: &mut Vec<Action>,
+    ) {
+        if self.phase != Phase::Draining {
+            return;
+        }
+        if self.holds(why, snapshot, main) {
+            let longest = self.policy.longest_hold();
+            self.drain.holding = Some((0, why));
+            self.timers.set(Timer::Hold, now + longest);
+            actions.push(Action::Note(Note::Holding { owed: None, longest }));
+        } else {
+            self.tell(now, why, snapshot, main, actions);
+        }
+    }
+
+    fn holds(&self, why: Why, snapshot: &Snapshot, main: Pid) -> bool {
+        if !self.policy.watch || matches!(why, Why::Hurried(..)) {
+            return false;
+        }
+        match self.policy.hold {
+            Hold::Always => true,
+            Hold::Never => false,
+            Hold::Auto => {
+                let drains = |choice: &Choice| choice.program.is_some_and(|program| program.drains);
+                !self.policy.delay.is_zero() && !self.choices(snapshot, main).iter().all(drains)
+            }
+        }
+    }
+
+    pub(super) fn on_owed(&mut self, owed: Option<u32>, actions: &mut Vec<Action>) {
+        let Some((samples, why)) = self.drain.holding else { return };
+        match owed {
+            Some(0) if samples + 1 < SAMPLES_OWING_NOTHING => self.drain.holding = Some((samples + 1, why)),
+            // Nobody can tell: there is nothing to hold for.
+            Some(0) | None => self.release(actions),
+            Some(_) => self.drain.holding = Some((0, why)),
+        }
+    }
+
+    /// Ends a hold: the graceful signal goes out after one more look.
+    pub(super) fn release(&mut self, actions: &mut Vec<Action>) {
+        if let Some((_, why)) = self.drain.holding.take() {
+            self.timers.stop(Timer::Hold);
+            self.ask(Question::Release(why), actions);
+        }
+    }
+
+    fn choices(&self, snapshot: &Snapshot, main: Pid) -> Vec<Choice> {
+        self.stop
+            .map_or_else(Vec::new, |stop| targets::choose(&self.policy, snapshot, main, &self.spawned_as, stop.signal))
+    }
+
+    /// Sends the graceful signal.
+    pub(super) fn tell(&mut self, now: Tick, why: Why, snapshot: &Snapshot, main: Pid, actions: &mut Vec<Action>) {
+        if self.phase != Phase::Draining {
+            return;
+        }
+        let choices = self.choices(snapshot, main);
+        self.send_to(&choices, main, actions);
+        let shell = snapshot.get(main).filter(|process| process.shell);
+        self.drain.through = shell.is_some() && self.drain.main_told.is_none();
+        if self.drain.through {
+            self.drain.before =
+                shell.map(|shell| (shell.comm.clone(), snapshot.children(main).map(|c| c.pid).collect()));
+            self.timers.set(Timer::Poll, now + SHELL_POLL);
+        }
+        // A shell runs its trap only once its foreground child has ended.
+        let waits_for = shell
+            .filter(|_| self.drain.main_told.is_some() && !self.policy.group)
+            .and_then(|_| snapshot.children(main).next())
+            .map(|child| (child.pid, child.program().to_owned()));
+        actions.push(Action::Note(Note::Draining {
+            cause: self.stop.filter(|_| why == Why::NoDelay).map(|stop| (stop.signal, stop.sender)),
+            why,
+            told: choices.iter().map(Told::from).collect(),
+            drain: self.policy.drain,
+            waits_for,
+        }));
+    }
+
+    fn send_to(&mut self, choices: &[Choice], main: Pid, actions: &mut Vec<Action>) {
+        for choice in choices {
+            actions.push(Action::Send(Delivery { to: choice.target, signal: choice.signal, wake: true }));
+            if matches!(choice.target, Target::Child(pid) | Target::Group(pid) if pid == main) {
+                self.drain.main_told = Some(choice.signal);
+            }
+        }
+        self.drain.told = choices.iter().map(Told::from).collect();
+        self.drain.targets = choices.iter().map(|choice| choice.target).collect();
+    }
+
+    /// Those behind a shell were told; sees what has become of them, and what the shell does next.
+    pub(super) fn on_polled(&mut self, now: Tick, snapshot: &Snapshot, main: Pid, actions: &mut Vec<Action>) {
+        let Some((comm, children)) = self.drain.before.as_ref().filter(|_| self.phase == Phase::Draining) else {
+            return;
+        };
+        let Some(shell) = snapshot.get(main) else { return };
+        self.timers.set(Timer::Poll, now + SHELL_POLL);
+        if shell.shell && self.drain.told.iter().any(|told| snapshot.get(told.pid).is_some()) {
+            self.drain.gone_since = None;
+            return;
+        }
+        let gone_since = *self.drain.gone_since.get_or_insert(now);
+        let went_on = shell.comm != *comm || snapshot.children(main).any(|child| !children.contains(&child.pid));
+        if !went_on || now.saturating_sub(gone_since) < SHELL_GOES_ON {
+            return;
+        }
+        let Some(stop) = self.stop else { return };
+        let (signal, program) = targets::graceful(&self.policy, Some(shell), shell.program(), stop.signal);
+        let target = targets::target(main, main, Some(shell), self.policy.group);
+        let choice = Choice { target, pid: main, name: shell.program().to_owned(), signal, program };
+        let told = vec![Told::from(&choice)];
+        self.timers.stop(Timer::Poll);
+        self.send_to(&[choice], main, actions);
+        actions.push(Action::Note(Note::WentOn { told }));
+    }
+
+    pub(super) fn on_drain_deadline(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        self.timers.clear();
+        self.drain.holding = None;
+        self.phase = Phase::Killing;
+        self.sweep.killed = true;
+        self.timers.set(Timer::Kill, now + KILLING);
+        actions.push(Action::Note(Note::Killing { drain: self.policy.drain.unwrap_or_default() }));
+        actions.push(Action::KillAll);
+    }
+
+    /// Whether the main process stood in front of the server: a shell we looked through, or a program
+    /// that died of the very signal the server behind it was meant to drain on.
+    pub(super) fn was_wrapper(&self) -> bool {
+        let Main::Ended { status, .. } = self.main else { return false };
+        self.drain.through || (self.drain.main_told.is_some() && status.signal() == self.drain.main_told)
+    }
+}
+
+impl From<&Choice> for Told {
+    fn from(choice: &Choice) -> Self {
+        Self { pid: choice.pid, name: choice.name.clone(), signal: choice.signal }
+    }
+}

@@ -1,0 +1,279 @@
+//! The stop sequence: one state, one `step` for whatever happens.
+//!
+//! The state and the dispatch stand here; what is done in each phase stands in the file named after
+//! it. A phase is entered by one function (`begin_stop`, `begin_drain`, …) and left by another's
+//! entering, so that what a phase promises can be read in one place.
+
+mod drain;
+mod forward;
+mod stop;
+mod sweep;
+mod timers;
+
+#[cfg(test)]
+mod explore;
+#[cfg(test)]
+mod tests;
+
+use super::note::{Told, Why};
+use super::{Action, Event, Look, Phase, Pid, Policy, Sender, Signal, Snapshot, Tick, WaitStatus};
+use std::collections::VecDeque;
+use timers::{Timer, Timers};
+
+/// The state of one server's life under lameduck.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    policy: Policy,
+    /// The base name of the command: what the server is called when `/proc` does not tell.
+    spawned_as: String,
+    phase: Phase,
+    main: Main,
+    timers: Timers,
+    /// Signals that came before there was anybody to give them to.
+    early: Vec<(Signal, Sender)>,
+    /// What each look that is under way is wanted for.
+    asked: VecDeque<Question>,
+    /// The main process was seen to be no shell; that does not change any more.
+    plain: bool,
+    stop: Option<Stop>,
+    drain: Drain,
+    sweep: Sweep,
+    /// [`Action::Exit`] was given; nothing follows it.
+    done: bool,
+}
+
+/// The main process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Main {
+    NotYet,
+    Running(Pid),
+    Ended { status: WaitStatus, phase: Phase },
+}
+
+/// What a look at the processes is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question {
+    /// Whether this signal is the graceful one of what runs, and so starts a stop.
+    IsStop(Signal, Sender),
+    /// Whom this signal is for.
+    Forward(Signal),
+    /// What to announce at the beginning of the delay.
+    Plan,
+    /// Whom to stop, or to hold for.
+    Drain(Why),
+    /// Whom to stop, now that the hold is over.
+    Release(Why),
+    /// What the shell runs now.
+    Poll,
+    /// Who was left behind.
+    Leftovers,
+}
+
+/// The stop that was asked for.
+#[derive(Clone, Copy, Debug)]
+struct Stop {
+    signal: Signal,
+    sender: Sender,
+    at: Tick,
+}
+
+/// The drain: who was told, and how it goes behind a shell.
+#[derive(Clone, Debug, Default)]
+struct Drain {
+    /// Who was told, and with what.
+    told: Vec<Told>,
+    /// Where those can be reached.
+    targets: Vec<super::Target>,
+    /// The main process was a shell, and those behind it were told in its place.
+    through: bool,
+    /// The signal the main process itself was told with.
+    main_told: Option<Signal>,
+    /// What the main process was called, and which children it had, when those behind it were told.
+    before: Option<(String, Vec<Pid>)>,
+    /// Since when all of those are gone.
+    gone_since: Option<Tick>,
+    /// While the graceful signal is held: how many samples running owed nothing, and why the drain
+    /// began.
+    holding: Option<(u8, Why)>,
+}
+
+/// The sweep: who was told, and whether everything was killed already.
+#[derive(Clone, Debug, Default)]
+struct Sweep {
+    /// Who had a signal of theirs, in the drain or since.
+    told: Vec<Pid>,
+    /// Everything was sent SIGKILL.
+    killed: bool,
+    /// No time is given to what was left behind.
+    at_once: bool,
+    /// Not everything could be waited for.
+    left_behind: bool,
+}
+
+// === impl Machine ===
+
+impl Machine {
+    /// A machine for one command. `spawned_as` is its base name.
+    #[must_use]
+    pub fn new(policy: Policy, spawned_as: impl Into<String>) -> Self {
+        Self {
+            policy,
+            spawned_as: spawned_as.into(),
+            phase: Phase::Starting,
+            main: Main::NotYet,
+            timers: Timers::default(),
+            early: Vec::new(),
+            asked: VecDeque::new(),
+            plain: false,
+            stop: None,
+            drain: Drain::default(),
+            sweep: Sweep::default(),
+            done: false,
+        }
+    }
+
+    /// Takes in what happened, and adds to `actions` what is to be done about it.
+    ///
+    /// `now` never goes back. Deadlines that have passed are acted on after the event, in their
+    /// order: a main process that ended in the same instant is not killed.
+    pub fn step(&mut self, now: Tick, event: Event, actions: &mut Vec<Action>) {
+        if self.done {
+            return;
+        }
+        match event {
+            Event::Started(pid) => self.on_started(now, pid, actions),
+            Event::NotStarted(code) => self.on_not_started(code, actions),
+            Event::Signal(signal, sender) => self.on_signal(now, signal, sender, actions),
+            Event::Died(pid, status) => self.on_died(now, pid, status, actions),
+            Event::Reaped { children_left } => self.on_reaped(now, children_left, actions),
+            Event::Seen(snapshot) => self.on_seen(now, &snapshot, actions),
+            Event::HookEnded(hook) => self.on_hook_ended(now, hook, actions),
+            Event::Quiet => self.on_quiet(now, actions),
+            Event::Owed(owed) => self.on_owed(owed, actions),
+            Event::Time => {}
+        }
+        while !self.done
+            && let Some(timer) = self.timers.take_due(now)
+        {
+            match timer {
+                Timer::Hook => self.on_hook_timeout(now, actions),
+                Timer::Delay => self.begin_drain(now, Why::DelayOver, actions),
+                Timer::Hold => self.release(actions),
+                Timer::Poll => self.ask(Question::Poll, actions),
+                Timer::Drain => self.on_drain_deadline(now, actions),
+                Timer::Kill => self.finish(now, true, actions),
+                Timer::Sweep => self.on_sweep_over(now, actions),
+            }
+        }
+    }
+
+    /// The moment by which [`Machine::step`] must be called again though nothing happens.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Tick> {
+        self.timers.next()
+    }
+
+    /// Where the life of the server stands.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The main process, while it runs.
+    #[must_use]
+    pub fn main(&self) -> Option<Pid> {
+        match self.main {
+            Main::Running(pid) => Some(pid),
+            Main::NotYet | Main::Ended { .. } => None,
+        }
+    }
+
+    /// When the stop was asked for.
+    #[must_use]
+    pub fn stop_began(&self) -> Option<Tick> {
+        self.stop.map(|stop| stop.at)
+    }
+
+    /// The moment at which what still runs is killed, as things stand; `None` when nothing is to be.
+    #[must_use]
+    pub fn kill_at(&self) -> Option<Tick> {
+        match self.phase {
+            Phase::LameDuck => {
+                let delay_ends = self
+                    .timers
+                    .get(Timer::Delay)
+                    .or_else(|| Some(self.timers.get(Timer::Hook)? + self.policy.delay))?;
+                Some(delay_ends + self.policy.drain?)
+            }
+            Phase::Draining => self.timers.get(Timer::Drain),
+            Phase::Sweeping => self.timers.get(Timer::Sweep),
+            Phase::Starting | Phase::Serving | Phase::Killing | Phase::Gone => None,
+        }
+    }
+
+    fn on_started(&mut self, now: Tick, pid: Pid, actions: &mut Vec<Action>) {
+        if self.main != Main::NotYet {
+            return;
+        }
+        self.main = Main::Running(pid);
+        self.phase = Phase::Serving;
+        actions.push(Action::Ready(true));
+        for (signal, sender) in std::mem::take(&mut self.early) {
+            self.on_signal(now, signal, sender, actions);
+        }
+    }
+
+    fn on_not_started(&mut self, code: u8, actions: &mut Vec<Action>) {
+        if self.main == Main::NotYet {
+            // A status of our own making is not the server's: it is not mapped.
+            self.exit(code, actions);
+        }
+    }
+
+    fn on_signal(&mut self, now: Tick, signal: Signal, sender: Sender, actions: &mut Vec<Action>) {
+        if self.phase == Phase::Starting {
+            if !self.early.iter().any(|(early, _)| *early == signal) {
+                self.early.push((signal, sender));
+            }
+            return;
+        }
+        if self.policy.rewritten(signal).is_none() {
+            return;
+        }
+        match self.is_stop(signal, sender) {
+            Some(true) => self.on_stop(now, signal, sender, actions),
+            Some(false) => self.forward(signal, actions),
+            None => self.ask(Question::IsStop(signal, sender), actions),
+        }
+    }
+
+    /// Asks for a look; the answer is taken for the questions in their order.
+    fn ask(&mut self, question: Question, actions: &mut Vec<Action>) {
+        let look = match (question, self.main) {
+            (Question::Leftovers, _) => Look::Children,
+            (_, Main::Running(pid)) => Look::Main(pid),
+            (_, Main::NotYet | Main::Ended { .. }) => return,
+        };
+        self.asked.push_back(question);
+        actions.push(Action::Look(look));
+    }
+
+    fn on_seen(&mut self, now: Tick, snapshot: &Snapshot, actions: &mut Vec<Action>) {
+        let Some(question) = self.asked.pop_front() else { return };
+        if let Question::Leftovers = question {
+            self.tell_leftovers(now, snapshot, actions);
+            return;
+        }
+        let Main::Running(main) = self.main else { return };
+        self.plain |= snapshot.get(main).is_some_and(|process| !process.shell);
+        match question {
+            Question::IsStop(signal, sender) => self.on_seen_for_stop(now, signal, sender, snapshot, main, actions),
+            Question::Forward(signal) => self.forward_behind(signal, snapshot, main, actions),
+            Question::Plan => self.announce(now, snapshot, main, actions),
+            Question::Drain(why) => self.tell_or_hold(now, why, snapshot, main, actions),
+            Question::Release(why) => self.tell(now, why, snapshot, main, actions),
+            Question::Poll => self.on_polled(now, snapshot, main, actions),
+            Question::Leftovers => {}
+        }
+    }
+}

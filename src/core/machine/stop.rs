@@ -1,0 +1,163 @@
+//! Stop signals: which ones they are, the delay they begin, and what a further one changes.
+
+use super::{Machine, Question, Stop, Timer};
+use crate::core::action::Hook;
+use crate::core::note::{Made, Told, Why};
+use crate::core::policy::{DUPLICATE, StopOn};
+use crate::core::{Action, Note, Phase, Pid, Sender, Signal, Snapshot, Tick, programs, targets};
+
+impl Machine {
+    /// Whether a signal asks for a stop; `None` when that depends on what runs.
+    pub(super) fn is_stop(&self, signal: Signal, sender: Sender) -> Option<bool> {
+        match self.policy.stop_on {
+            StopOn::These(signals) => Some(signals.contains(signal)),
+            StopOn::Auto if matches!(signal, Signal::TERM | Signal::QUIT) => Some(true),
+            StopOn::Auto => {
+                let from_outside = matches!(sender, Sender::Outside { .. });
+                if !from_outside || !programs::is_graceful_of_some(signal) || self.main().is_none() {
+                    Some(false)
+                } else if self.stop.is_some_and(|stop| stop.signal == signal) {
+                    Some(true)
+                } else {
+                    None
+                }
+            }
+        }
+    }
+
+    /// A look was taken to learn whether `signal` is the graceful one of what runs.
+    pub(super) fn on_seen_for_stop(
+        &mut self,
+        now: Tick,
+        signal: Signal,
+        sender: Sender,
+        snapshot: &Snapshot,
+        main: Pid,
+        actions: &mut Vec<Action>,
+    ) {
+        let names = targets::behind(snapshot, main, signal);
+        let its_own = names.iter().any(|pid| {
+            let name = snapshot.get(*pid).map_or(self.spawned_as.as_str(), |process| process.program());
+            programs::lookup(name).is_some_and(|program| program.graceful == signal)
+        });
+        if its_own {
+            self.on_stop(now, signal, sender, actions);
+        } else {
+            self.forward(signal, actions);
+        }
+    }
+
+    pub(super) fn on_stop(&mut self, now: Tick, signal: Signal, sender: Sender, actions: &mut Vec<Action>) {
+        let Some(stop) = self.stop else {
+            match self.phase {
+                Phase::Serving => self.begin_stop(now, Stop { signal, sender, at: now }, actions),
+                // The main process ended by itself and we only wait for what it left behind.
+                Phase::Sweeping => self.cut_sweep(now, signal, sender, actions),
+                Phase::Gone => self.cut_exit_hook(now, actions),
+                Phase::Starting | Phase::LameDuck | Phase::Draining | Phase::Killing => {}
+            }
+            return;
+        };
+        let made = if now.saturating_sub(stop.at) < DUPLICATE {
+            Made::Duplicate
+        } else if !self.policy.hurry {
+            Made::Ignored
+        } else {
+            match self.phase {
+                Phase::LameDuck => Made::Hurried,
+                Phase::Draining if self.drain.holding.is_some() => Made::Hurried,
+                Phase::Draining if matches!(signal, Signal::TERM | Signal::INT) => Made::PassedOn,
+                Phase::Draining => Made::AlreadyDraining,
+                Phase::Sweeping => return self.cut_sweep(now, signal, sender, actions),
+                Phase::Gone => return self.cut_exit_hook(now, actions),
+                Phase::Starting | Phase::Serving | Phase::Killing => return,
+            }
+        };
+        actions.push(Action::Note(Note::Again { signal, sender, made }));
+        match (made, self.phase) {
+            (Made::Hurried, Phase::LameDuck) => self.begin_drain(now, Why::Hurried(signal, sender), actions),
+            (Made::Hurried, _) => self.release(actions),
+            (Made::PassedOn, _) => self.pass_on_to_told(signal, actions),
+            _ => {}
+        }
+    }
+
+    fn begin_stop(&mut self, now: Tick, stop: Stop, actions: &mut Vec<Action>) {
+        self.stop = Some(stop);
+        actions.push(Action::Ready(false));
+        if self.policy.watch {
+            actions.push(Action::Watch(true));
+        }
+        if let Some(limit) = self.policy.on_stop {
+            self.phase = Phase::LameDuck;
+            self.timers.set(Timer::Hook, now + limit);
+            actions.push(Action::StartHook(Hook::OnStop));
+        } else if self.policy.delay.is_zero() {
+            return self.begin_drain(now, Why::NoDelay, actions);
+        } else {
+            self.begin_delay(now);
+        }
+        self.ask(Question::Plan, actions);
+    }
+
+    fn begin_delay(&mut self, now: Tick) {
+        self.phase = Phase::LameDuck;
+        self.timers.set(Timer::Delay, now + self.policy.delay);
+    }
+
+    /// Says what will happen and when, now that it is known to whom.
+    pub(super) fn announce(&mut self, now: Tick, snapshot: &Snapshot, main: Pid, actions: &mut Vec<Action>) {
+        let Some(stop) = self.stop.filter(|_| self.phase == Phase::LameDuck) else { return };
+        let plan = targets::choose(&self.policy, snapshot, main, &self.spawned_as, stop.signal);
+        let delay = self.timers.get(Timer::Delay).map_or(self.policy.delay, |ends| ends.saturating_sub(now));
+        actions.push(Action::Note(Note::LameDuck {
+            signal: stop.signal,
+            sender: stop.sender,
+            plan: plan.iter().map(Told::from).collect(),
+            delay,
+            drain: self.policy.drain,
+        }));
+    }
+
+    pub(super) fn on_hook_ended(&mut self, now: Tick, hook: Hook, actions: &mut Vec<Action>) {
+        if self.timers.get(Timer::Hook).is_none() {
+            return;
+        }
+        match (hook, self.phase) {
+            (Hook::OnStop, Phase::LameDuck) => {
+                self.timers.stop(Timer::Hook);
+                if self.policy.delay.is_zero() {
+                    self.begin_drain(now, Why::NoDelay, actions);
+                } else {
+                    self.begin_delay(now);
+                }
+            }
+            (Hook::OnExit, Phase::Gone) => self.leave(now, actions),
+            _ => {}
+        }
+    }
+
+    pub(super) fn on_hook_timeout(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        let hook = if self.phase == Phase::Gone { Hook::OnExit } else { Hook::OnStop };
+        actions.push(Action::Note(Note::HookTimedOut(hook)));
+        actions.push(Action::KillHook(hook));
+        // As if it had ended: the timer stands for a running hook.
+        self.timers.set(Timer::Hook, now);
+        self.on_hook_ended(now, hook, actions);
+    }
+
+    /// The on-stop hook has no say any more once the delay is cut short.
+    pub(super) fn drop_hook(&mut self, actions: &mut Vec<Action>) {
+        if self.timers.get(Timer::Hook).is_some() {
+            self.timers.stop(Timer::Hook);
+            actions.push(Action::KillHook(if self.phase == Phase::Gone { Hook::OnExit } else { Hook::OnStop }));
+        }
+    }
+
+    pub(super) fn on_quiet(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        // Not while a hook runs: it may be what takes the server out of the balancer.
+        if self.phase == Phase::LameDuck && self.timers.get(Timer::Hook).is_none() {
+            self.begin_drain(now, Why::Quiet, actions);
+        }
+    }
+}

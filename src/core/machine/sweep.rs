@@ -1,0 +1,164 @@
+//! The end: the main process's status, what it left behind, and the exit.
+
+use super::{Machine, Main, Question, Timer};
+use crate::core::action::{Hook, Target};
+use crate::core::note::{Ended, Made, Told};
+use crate::core::{Action, Delivery, Note, Phase, Pid, Process, Sender, Signal, Snapshot, Tick, WaitStatus, targets};
+use std::time::Duration;
+
+/// How long the reaper may take to say, after a death, whether any child is left. It says so in the
+/// same breath; the time is for a shell that would not.
+const REAPER_ANSWERS: Duration = Duration::from_millis(10);
+
+impl Machine {
+    pub(super) fn on_died(&mut self, now: Tick, pid: Pid, status: WaitStatus, actions: &mut Vec<Action>) {
+        // Its pid may be given to another process from now on.
+        self.sweep.told.retain(|told| *told != pid);
+        if self.main() != Some(pid) {
+            return;
+        }
+        if self.phase == Phase::Gone {
+            // It had been given up, and ends while the on-exit hook runs.
+            self.main = Main::Ended { status, phase: Phase::Killing };
+        } else {
+            self.begin_sweep(now, status, actions);
+        }
+    }
+
+    fn begin_sweep(&mut self, now: Tick, status: WaitStatus, actions: &mut Vec<Action>) {
+        let (phase, killed_until, drained_until) =
+            (self.phase, self.timers.get(Timer::Kill), self.timers.get(Timer::Drain));
+        self.main = Main::Ended { status, phase };
+        self.drop_hook(actions);
+        if self.stop.is_none() {
+            // The server went by itself; nobody may be sent here any more.
+            actions.push(Action::Ready(false));
+        } else if self.policy.watch {
+            actions.push(Action::Watch(false));
+        }
+        self.sweep.told.extend(self.drain.told.iter().map(|told| told.pid));
+        self.drain.holding = None;
+        self.asked.clear();
+        self.timers.clear();
+        self.phase = Phase::Sweeping;
+        let until = match (phase, self.stop) {
+            (Phase::Killing, _) => killed_until,
+            (Phase::Draining, _) if self.was_wrapper() => drained_until,
+            (_, Some(_)) => Some(now + self.policy.linger_after_stop()),
+            (_, None) => Some(now + self.policy.linger.unwrap_or(Duration::ZERO)),
+        };
+        match until {
+            // The reaper is about to say whether anything is left at all.
+            Some(until) if until <= now => {
+                self.sweep.at_once = true;
+                self.timers.set(Timer::Sweep, now + REAPER_ANSWERS);
+            }
+            Some(until) => self.timers.set(Timer::Sweep, until),
+            None => {}
+        }
+    }
+
+    pub(super) fn on_reaped(&mut self, now: Tick, children_left: bool, actions: &mut Vec<Action>) {
+        if self.phase != Phase::Sweeping {
+            return;
+        }
+        if !children_left {
+            self.finish(now, false, actions);
+        } else if self.sweep.at_once {
+            self.on_sweep_over(now, actions);
+        } else if !self.sweep.killed && !self.asked.contains(&Question::Leftovers) {
+            // A process whose parent has just ended is our child from now on.
+            self.ask(Question::Leftovers, actions);
+        }
+    }
+
+    /// Each child of ours is told to end, once: masters stop their own workers.
+    pub(super) fn tell_leftovers(&mut self, now: Tick, snapshot: &Snapshot, actions: &mut Vec<Action>) {
+        if self.phase != Phase::Sweeping || self.sweep.killed {
+            return;
+        }
+        let mut told = Vec::new();
+        for process in &snapshot.processes {
+            if self.had_its_signal(process) {
+                continue;
+            }
+            let signal = targets::leftover_signal(process);
+            self.sweep.told.push(process.pid);
+            actions.push(Action::Send(Delivery { to: Target::Child(process.pid), signal, wake: true }));
+            told.push(Told { pid: process.pid, name: process.program().to_owned(), signal });
+        }
+        if !told.is_empty() {
+            let budget = self.timers.get(Timer::Sweep).map(|until| until.saturating_sub(now));
+            actions.push(Action::Note(Note::Sweeping { budget, told }));
+        }
+    }
+
+    fn had_its_signal(&self, process: &Process) -> bool {
+        let told_as_group = self.policy.group
+            && self.drain.main_told.is_some()
+            && self.drain.targets.contains(&Target::Group(process.group));
+        told_as_group || self.sweep.told.contains(&process.pid)
+    }
+
+    pub(super) fn on_sweep_over(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        if !self.sweep.killed {
+            self.sweep.killed = true;
+            if !self.sweep.at_once {
+                actions.push(Action::Note(Note::LeftBehind));
+            }
+            actions.push(Action::KillAll);
+        }
+        self.finish(now, true, actions);
+    }
+
+    /// A stop signal while only leftovers are waited for: they are waited for no longer.
+    pub(super) fn cut_sweep(&mut self, now: Tick, signal: Signal, sender: Sender, actions: &mut Vec<Action>) {
+        actions.push(Action::Note(Note::Again { signal, sender, made: Made::SweepCut }));
+        self.on_sweep_over(now, actions);
+    }
+
+    /// Nothing is waited for any more but the on-exit hook.
+    pub(super) fn finish(&mut self, now: Tick, left_behind: bool, actions: &mut Vec<Action>) {
+        self.timers.clear();
+        self.asked.clear();
+        self.phase = Phase::Gone;
+        self.sweep.left_behind = left_behind;
+        if let Some(limit) = self.policy.on_exit {
+            self.timers.set(Timer::Hook, now + limit);
+            actions.push(Action::StartHook(Hook::OnExit));
+        } else {
+            self.leave(now, actions);
+        }
+    }
+
+    /// A stop signal while the on-exit hook runs: it must not hold up the exit any longer.
+    pub(super) fn cut_exit_hook(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        self.drop_hook(actions);
+        self.leave(now, actions);
+    }
+
+    /// Says how it ended, and leaves.
+    pub(super) fn leave(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        let (status, phase) = match self.main {
+            Main::Ended { status, phase } => (Some(status), phase),
+            Main::NotYet | Main::Running(_) => (None, Phase::Killing),
+        };
+        let code = self.policy.mapped(status.unwrap_or(WaitStatus::killed(Signal::KILL)).code());
+        actions.push(Action::Note(Note::Ended(Ended {
+            status,
+            phase,
+            killed: phase == Phase::Killing,
+            code,
+            stop_took: self.stop.map(|stop| now.saturating_sub(stop.at)),
+            left_behind: self.sweep.left_behind,
+        })));
+        self.exit(code, actions);
+    }
+
+    pub(super) fn exit(&mut self, code: u8, actions: &mut Vec<Action>) {
+        self.timers.clear();
+        self.phase = Phase::Gone;
+        self.done = true;
+        actions.push(Action::Exit(code));
+    }
+}

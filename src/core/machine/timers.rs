@@ -1,0 +1,69 @@
+//! The deadlines the machine waits for: one of each kind at the most.
+
+use crate::core::Tick;
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timer {
+    /// The running hook has had its time.
+    Hook,
+    /// The propagation delay is over.
+    Delay,
+    /// The graceful signal is held no longer.
+    Hold,
+    /// Look again at what a shell runs.
+    Poll,
+    /// The drain has had its time.
+    Drain,
+    /// What was killed has had its time to be reaped.
+    Kill,
+    /// What was left behind has had its time.
+    Sweep,
+}
+
+/// A table of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Timers([Option<Tick>; 7]);
+
+const ALL: [Timer; 7] = [Timer::Hook, Timer::Delay, Timer::Hold, Timer::Poll, Timer::Drain, Timer::Kill, Timer::Sweep];
+
+// === impl Timers ===
+
+impl Timers {
+    /// Sets a deadline, or moves it.
+    pub(super) fn set(&mut self, timer: Timer, at: Tick) {
+        if let Some(slot) = self.0.get_mut(timer as usize) {
+            *slot = Some(at);
+        }
+    }
+
+    /// Forgets a deadline.
+    pub(super) fn stop(&mut self, timer: Timer) {
+        if let Some(slot) = self.0.get_mut(timer as usize) {
+            *slot = None;
+        }
+    }
+
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// When it is due, if it is set.
+    pub(super) fn get(&self, timer: Timer) -> Option<Tick> {
+        self.0.get(timer as usize).copied().flatten()
+    }
+
+    /// The earliest deadline.
+    pub(super) fn next(&self) -> Option<Tick> {
+        self.0.iter().copied().flatten().min()
+    }
+
+    /// Takes out the timer that was due first, if any is due.
+    pub(super) fn take_due(&mut self, now: Tick) -> Option<Timer> {
+        let due = |timer: Timer| self.get(timer).filter(|at| *at <= now).map(|at| (at, timer));
+        let (_, timer) = ALL.into_iter().filter_map(due).min_by_key(|(at, _)| *at)?;
+        self.stop(timer);
+        Some(timer)
+    }
+}

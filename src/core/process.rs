@@ -1,0 +1,87 @@
+//! What is known of a process at one moment, read from `/proc` by the shell.
+
+use super::{Signal, SignalSet};
+
+/// A process id of our PID namespace.
+pub type Pid = i32;
+
+/// One process as it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its process id.
+    pub pid: Pid,
+    /// Its parent.
+    pub parent: Pid,
+    /// The process group it is in.
+    pub group: Pid,
+    /// The name the kernel keeps of it, at most 15 bytes: what it was exec'd as, or calls itself.
+    pub comm: String,
+    /// Whether it is a shell, going by the first word of its command line.
+    pub shell: bool,
+    /// The signals it catches; `None` when `/proc` does not tell.
+    pub caught: Option<SignalSet>,
+    /// The signals it blocks: a process that waits in `sigwait` or reads a signalfd blocks what it
+    /// handles. `None` when `/proc` does not tell.
+    pub blocked: Option<SignalSet>,
+    /// The pipe behind its standard input, by inode.
+    pub stdin_pipe: Option<u64>,
+    /// The pipe behind its standard output, by inode.
+    pub stdout_pipe: Option<u64>,
+    /// Whether it, or a descendant of it, listens on a port that the clients use.
+    pub listens: bool,
+}
+
+/// The processes that were looked at, in no order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// What was seen. A process that ended meanwhile is simply missing.
+    pub processes: Vec<Process>,
+}
+
+/// Four that bash catches together with a dozen others as soon as a script has an EXIT trap: it
+/// means to run that trap and die, but only once its foreground child has ended. So they say nothing
+/// about a handler of the script's. (Seen in `/proc/PID/status` of bash 5.2 under `trap : EXIT`; no
+/// script traps ILL, TRAP and SYS on purpose.)
+const BASH_EXIT_TRAP: [Signal; 4] = [Signal::TERM, Signal::ILL, Signal::TRAP, Signal::SYS];
+
+// === impl Process ===
+
+impl Process {
+    /// Whether it handles `signal` in some way of its own. Unknown counts as handled: the process
+    /// is then given the signal it was promised, not a guess.
+    #[must_use]
+    pub fn handles(&self, signal: Signal) -> bool {
+        let (Some(caught), Some(blocked)) = (self.caught, self.blocked) else { return true };
+        if self.shell && BASH_EXIT_TRAP.iter().all(|signal| caught.contains(*signal)) {
+            return false;
+        }
+        caught.contains(signal) || blocked.contains(signal)
+    }
+
+    /// The name of the program: `comm` up to the first `:` or blank (`nginx: master process`).
+    #[must_use]
+    pub fn program(&self) -> &str {
+        program_of(&self.comm)
+    }
+}
+
+/// The name of the program in a `comm`: all up to the first `:` or blank.
+#[must_use]
+pub fn program_of(comm: &str) -> &str {
+    comm.split([':', ' ']).next().unwrap_or(comm)
+}
+
+// === impl Snapshot ===
+
+impl Snapshot {
+    /// The process `pid`, if it was seen.
+    #[must_use]
+    pub fn get(&self, pid: Pid) -> Option<&Process> {
+        self.processes.iter().find(|process| process.pid == pid)
+    }
+
+    /// The children of `parent` that were seen.
+    pub fn children(&self, parent: Pid) -> impl Iterator<Item = &Process> {
+        self.processes.iter().filter(move |process| process.parent == parent)
+    }
+}

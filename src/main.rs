@@ -1,0 +1,2 @@
+//! The PID-1 binary.
+fn main() {}
