@@ -1,0 +1,28 @@
+//! The command line as `main` gets it.
+//!
+//! `std::env::args_os` would do on glibc, which hands the arguments to std behind `main`'s back. On
+//! musl it finds nothing when, as here, std's own start does not run.
+
+use nix::libc::{c_char, c_int};
+use std::ffi::{CStr, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+/// Copies the arguments that C's `main` was given.
+///
+/// # Safety
+/// `argv` points to at least `argc` pointers to C strings, as the C runtime gives them to `main`.
+#[must_use]
+pub unsafe fn collect(argc: c_int, argv: *const *const c_char) -> Vec<OsString> {
+    let mut words = Vec::with_capacity(usize::try_from(argc).unwrap_or(0));
+    for at in 0..usize::try_from(argc).unwrap_or(0) {
+        // SAFETY: by this function's contract `at` is within the array.
+        let word = unsafe { *argv.add(at) };
+        if word.is_null() {
+            break;
+        }
+        // SAFETY: by this function's contract it is a C string, and nobody changes it while we run.
+        let word = unsafe { CStr::from_ptr(word) };
+        words.push(OsStr::from_bytes(word.to_bytes()).to_owned());
+    }
+    words
+}
