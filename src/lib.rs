@@ -6,4 +6,5 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
 
+pub mod cli;
 pub mod core;

@@ -1,0 +1,133 @@
+//! `--explain`: every setting with its value and its origin, the stop as a picture, and the warnings.
+
+use super::Settings;
+use super::given::{Origin, Origins, name, quoted};
+use super::options::{Id, OPTIONS, Spec, Topic};
+use super::resolve::Findings;
+use super::timeline;
+use crate::core::Budget;
+use crate::core::duration::Written;
+use crate::core::policy::{StopOn, StopSignal};
+use std::fmt::Write as _;
+
+/// The page.
+pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) -> String {
+    let mut text = String::from("Settings\n\n");
+    let rows: Vec<[String; 3]> = OPTIONS
+        .iter()
+        .filter(|spec| spec.topic != Topic::About && spec.id != Id::Verbose)
+        .map(|spec| [spec.long.to_owned(), shown(spec.id, settings, findings), origin(spec, origins)])
+        .collect();
+    let width = |column: usize, most: usize| {
+        rows.iter().map(|row| row[column].chars().count()).filter(|length| *length <= most).max().unwrap_or(0)
+    };
+    let (names, values) = (width(0, 40), width(1, 30));
+    for [name, value, origin] in &rows {
+        let _ = writeln!(text, "  {name:names$}   {value:values$}   {origin}");
+    }
+    let _ = writeln!(text, "  {:names$}   {}", "command", command(settings));
+
+    let budget = Budget::of(&settings.policy);
+    let _ = writeln!(text, "\nThe stop, when everything takes as long as it may\n");
+    text += &timeline::draw(&settings.policy, findings.grace);
+    let _ = writeln!(text, "\n  {budget}");
+    if let (Some(total), Some(grace)) = (budget.total(), findings.grace)
+        && findings.contradiction.is_none()
+    {
+        let spare = grace.saturating_sub(total);
+        let _ = if spare.is_zero() {
+            writeln!(text, "  uses the grace period of {} to the full", Written(grace))
+        } else {
+            writeln!(text, "  fits into the grace period of {}, with {} to spare", Written(grace), Written(spare))
+        };
+    }
+    let refused = findings.refusal.iter().map(|why| format!("will not start: {why}"));
+    let warnings: Vec<String> = refused.chain(settings.warnings.iter().cloned()).collect();
+    if !warnings.is_empty() {
+        text += "\nWarnings\n\n";
+        for warning in &warnings {
+            wrap(&mut text, warning);
+        }
+    }
+    text
+}
+
+/// The value of an option, as one would write it.
+fn shown(id: Id, settings: &Settings, findings: &Findings) -> String {
+    let policy = &settings.policy;
+    let switch = |on: bool| String::from(if on { "yes" } else { "no" });
+    match id {
+        Id::Delay => Written(policy.delay).to_string(),
+        Id::DrainTimeout => policy.drain.map_or_else(|| "none".to_owned(), |drain| Written(drain).to_string()),
+        Id::Grace => findings.grace.map_or_else(|| "not known".to_owned(), |grace| Written(grace).to_string()),
+        Id::StopSignal => match policy.stop_signal {
+            StopSignal::Auto => "auto".to_owned(),
+            StopSignal::Same => "same".to_owned(),
+            StopSignal::This(signal) => signal.to_string(),
+        },
+        Id::StopOn => match policy.stop_on {
+            StopOn::Auto => "auto".to_owned(),
+            StopOn::These(signals) => list(signals.iter(), |signal| signal.to_string()),
+        },
+        Id::Repeat => String::from(if policy.hurry { "hurry" } else { "ignore" }),
+        Id::Linger => policy.linger.map_or_else(|| Id::Linger.spec().default.to_owned(), |l| Written(l).to_string()),
+        Id::Rewrite => list(policy.rewrite.iter(), |(from, to)| match to {
+            Some(to) => format!("{from}:{to}"),
+            None => format!("{from}:0"),
+        }),
+        Id::Group => switch(policy.group),
+        Id::Subreaper => switch(settings.subreaper),
+        Id::ParentDeathSignal => settings.parent_death_signal.map_or_else(|| "none".to_owned(), |s| s.to_string()),
+        Id::WarnOnReap => switch(settings.warn_on_reap),
+        Id::KeepEnv => switch(settings.keep_env),
+        Id::MapExit => list(policy.map_exit.iter(), |(from, to)| format!("{from}={to}")),
+        Id::Log => settings.log.name().to_owned(),
+        Id::LogLevel => settings.log_level.name().to_owned(),
+        Id::Verbose | Id::Explain | Id::Version | Id::Help => String::new(),
+    }
+}
+
+fn list<T>(items: impl Iterator<Item = T>, one: impl Fn(T) -> String) -> String {
+    let items: Vec<String> = items.map(one).collect();
+    if items.is_empty() { "none".to_owned() } else { items.join(",") }
+}
+
+fn origin(spec: &Spec, origins: &Origins) -> String {
+    match origins[spec.id as usize] {
+        Origin::Default => "default".to_owned(),
+        Origin::From(other) => format!("from {}", name(other, origins[other as usize])),
+        given => name(spec.id, given),
+    }
+}
+
+/// The command, with quotes around what would not look like one word.
+fn command(settings: &Settings) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    let words = settings.command.iter().map(|word| match word.to_str() {
+        Some(text) if !text.is_empty() && text.chars().all(plain) => text.to_owned(),
+        _ => quoted(word),
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { "none given".to_owned() } else { words.join(" ") }
+}
+
+/// Adds a warning as an item, broken at blanks to fit 80 columns.
+fn wrap(text: &mut String, warning: &str) {
+    let mut column = 0;
+    for word in warning.split(' ') {
+        let length = word.chars().count();
+        if column == 0 {
+            text.push_str("  ! ");
+            column = 4;
+        } else if column + 1 + length > 80 {
+            text.push_str("\n    ");
+            column = 4;
+        } else {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text.push('\n');
+}
