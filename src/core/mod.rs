@@ -30,6 +30,9 @@ pub mod signal;
 pub mod status;
 pub mod targets;
 
+#[cfg(test)]
+mod fixtures;
+
 pub use action::{Action, Delivery, Hook, Look, Target};
 pub use budget::Budget;
 pub use event::{Event, Sender, Tick};

@@ -85,3 +85,55 @@ impl Snapshot {
         self.processes.iter().filter(move |process| process.parent == parent)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::fixtures::{app, seen, shell, sleep};
+
+    #[test]
+    fn caught_and_blocked_signals_are_handled() {
+        let process = sleep(7).catches(&[Signal::TERM]).blocks(&[Signal::QUIT]);
+        assert!(process.handles(Signal::TERM), "a handler");
+        assert!(process.handles(Signal::QUIT), "sigwait or a signalfd");
+        assert!(!process.handles(Signal::INT));
+    }
+
+    #[test]
+    fn what_proc_does_not_tell_counts_as_handled() {
+        assert!(Process { caught: None, ..sleep(7) }.handles(Signal::USR1));
+        assert!(Process { blocked: None, ..sleep(7) }.handles(Signal::USR1));
+    }
+
+    #[test]
+    fn the_exit_trap_of_bash_hides_what_it_catches_and_only_in_a_shell() {
+        let all = [Signal::HUP, Signal::ILL, Signal::TRAP, Signal::TERM, Signal::SYS];
+        for signal in all {
+            assert!(!shell(7).catches(&all).handles(signal), "{signal}");
+            assert!(app(7).catches(&all).handles(signal), "{signal}");
+        }
+        // One of the four missing, and it is a handler of the script's own.
+        for missing in BASH_EXIT_TRAP {
+            let some: Vec<Signal> = all.into_iter().filter(|signal| *signal != missing).collect();
+            assert!(shell(7).catches(&some).handles(Signal::HUP), "without {missing}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_program_ends_at_a_colon_or_a_blank() {
+        for (comm, program) in
+            [("nginx: master p", "nginx"), ("nginx", "nginx"), ("gunicorn master", "gunicorn"), ("", ""), (": x", "")]
+        {
+            assert_eq!(program_of(comm), program, "{comm:?}");
+        }
+        assert_eq!(app(7).program(), "app");
+    }
+
+    #[test]
+    fn processes_are_found_by_pid_and_by_parent() {
+        let snapshot = seen([app(7), app(20).under(7), app(21).under(20), app(22).under(7)]);
+        assert_eq!(snapshot.get(21).map(|process| process.parent), Some(20));
+        assert_eq!(snapshot.get(8), None);
+        assert_eq!(snapshot.children(7).map(|process| process.pid).collect::<Vec<_>>(), [20, 22]);
+    }
+}

@@ -11,8 +11,6 @@ mod sweep;
 mod timers;
 
 #[cfg(test)]
-mod explore;
-#[cfg(test)]
 mod tests;
 
 use super::note::{Told, Why};
