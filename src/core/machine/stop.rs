@@ -14,10 +14,13 @@ impl Machine {
             StopOn::Auto if matches!(signal, Signal::TERM | Signal::QUIT) => Some(true),
             StopOn::Auto => {
                 let from_outside = matches!(sender, Sender::Outside { .. });
-                if !from_outside || !programs::is_graceful_of_some(signal) || self.main().is_none() {
+                if !from_outside || !programs::is_graceful_of_some(signal) {
                     Some(false)
                 } else if self.stop.is_some_and(|stop| stop.signal == signal) {
+                    // What began the stop repeats it, even when the program it is of has gone.
                     Some(true)
+                } else if self.main().is_none() {
+                    Some(false)
                 } else {
                     None
                 }
@@ -35,10 +38,12 @@ impl Machine {
         main: Pid,
         actions: &mut Vec<Action>,
     ) {
-        let names = targets::behind(snapshot, main, signal);
-        let its_own = names.iter().any(|pid| {
-            let name = snapshot.get(*pid).map_or(self.spawned_as.as_str(), |process| process.program());
+        let its_own = targets::behind(snapshot, main, signal).into_iter().any(|pid| {
+            let process = snapshot.get(pid);
+            let name = process.map_or(self.spawned_as.as_str(), |process| process.program());
+            // Busybox calls itself httpd too, and handles no WINCH.
             programs::lookup(name).is_some_and(|program| program.graceful == signal)
+                && process.is_none_or(|process| process.handles(signal))
         });
         if its_own {
             self.on_stop(now, signal, sender, actions);

@@ -154,3 +154,16 @@ fn nobody_is_left_to_hear_a_signal_during_the_sweep() {
     run.term().at(secs(1)).exited(MAIN, 0).expect("unready, tell 7 TERM, tell 8 TERM");
     run.signal(Signal::HUP, INSIDE).signal(Signal::INT, TERMINAL).expect("").phase(Phase::Sweeping);
 }
+
+#[test]
+fn a_signal_its_namesake_does_not_handle_is_no_stop() {
+    let mut run = Run::of(delayed(), [program("httpd", MAIN).catches(&[Signal::TERM])]);
+    run.signal(Signal::WINCH, OUTSIDE).expect("pass WINCH to 7").phase(Phase::Serving);
+}
+
+#[test]
+fn the_signal_that_asked_for_the_stop_cuts_the_sweep_too() {
+    let mut run = Run::of(Policy::default(), [program("httpd", MAIN), app(8)]);
+    run.signal(Signal::WINCH, OUTSIDE).at(secs(1)).exited(MAIN, 0).expect("unready, tell 7 WINCH, tell 8 TERM");
+    run.at(secs(2)).signal(Signal::WINCH, OUTSIDE).expect("kill all, exit 0");
+}
