@@ -54,10 +54,15 @@ impl Machine {
 
     pub(super) fn on_stop(&mut self, now: Tick, signal: Signal, sender: Sender, actions: &mut Vec<Action>) {
         let Some(stop) = self.stop else {
+            let stop = Stop { signal, sender, at: now };
             match self.phase {
-                Phase::Serving => self.begin_stop(now, Stop { signal, sender, at: now }, actions),
+                Phase::Serving => self.begin_stop(now, stop, actions),
                 // The main process ended by itself and we only wait for what it left behind.
-                Phase::Sweeping => self.cut_sweep(now, signal, sender, actions),
+                Phase::Sweeping => {
+                    // Its duplicate must not cut the on-exit hook as well.
+                    self.stop = Some(stop);
+                    self.cut_sweep(now, signal, sender, actions);
+                }
                 Phase::Gone => self.cut_exit_hook(now, actions),
                 Phase::Starting | Phase::LameDuck | Phase::Draining | Phase::Killing => {}
             }

@@ -125,3 +125,13 @@ fn after_the_exit_nothing_happens_any_more() {
     run.exited(MAIN, 0).expect("unready, exit 0").deadline(None);
     run.term().exited(8, 1).event(Event::Quiet).at(secs(99)).expect("").phase(Phase::Gone);
 }
+
+#[test]
+fn a_first_stop_signal_cuts_the_sweep_of_a_server_that_went_by_itself() {
+    let policy = Policy { linger: Some(secs(60)), on_exit: Some(secs(4)), ..delayed() };
+    let mut run = Run::of(policy, [app(MAIN), app(8)]);
+    run.exited(MAIN, 3).at(secs(1)).term().expect("unready, tell 8 TERM, kill all, start on-exit");
+    // Delivered twice it is still one stop, and the hook has its time.
+    run.at(ms(1_100)).signal(Signal::TERM, OUTSIDE).expect("");
+    run.at(secs(2)).term().expect("kill on-exit, exit 3");
+}
