@@ -204,7 +204,7 @@ impl Machine {
                 Some(delay_ends + self.policy.drain?)
             }
             Phase::Draining => self.timers.get(Timer::Drain),
-            Phase::Sweeping => self.timers.get(Timer::Sweep),
+            Phase::Sweeping => self.timers.get(Timer::Sweep).filter(|_| !self.sweep.killed),
             Phase::Starting | Phase::Serving | Phase::Killing | Phase::Gone => None,
         }
     }

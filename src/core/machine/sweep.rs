@@ -147,7 +147,8 @@ impl Machine {
         actions.push(Action::Note(Note::Ended(Ended {
             status,
             phase,
-            killed: phase == Phase::Killing,
+            // One that ended by itself just before the KILL reached it was not killed.
+            killed: phase == Phase::Killing && status.is_none_or(|status| status.signal() == Some(Signal::KILL)),
             code,
             stop_took: self.stop.map(|stop| now.saturating_sub(stop.at)),
             left_behind: self.sweep.left_behind,

@@ -191,3 +191,10 @@ fn the_end_of_other_children_is_not_the_servers() {
     let mut run = draining(Policy::default());
     run.born(app(8)).exited(8, 3).expect("").phase(Phase::Draining);
 }
+
+#[test]
+fn a_server_that_ended_by_itself_just_before_the_kill_keeps_its_status() {
+    let mut run = draining(Policy::default());
+    run.at(ms(30_001)).expect("kill all").exited(MAIN, 0).expect("exit 0");
+    run.noted(|note| matches!(note, Note::Ended(ended) if !ended.killed && ended.code == 0));
+}

@@ -135,3 +135,20 @@ fn a_first_stop_signal_cuts_the_sweep_of_a_server_that_went_by_itself() {
     run.at(ms(1_100)).signal(Signal::TERM, OUTSIDE).expect("");
     run.at(secs(2)).term().expect("kill on-exit, exit 3");
 }
+
+#[test]
+fn a_sweep_after_the_drain_deadline_kills_nothing_twice() {
+    let mut run = Run::of(Policy::default(), [app(MAIN), app(8)]);
+    run.term().at(secs(30)).expect("unready, tell 7 TERM, kill all");
+    run.killed(MAIN, Signal::KILL).expect("").phase(Phase::Sweeping);
+    assert_eq!(run.machine.kill_at(), None, "it was killed already");
+    run.at(secs(31)).killed(8, Signal::KILL).expect("exit 137");
+}
+
+#[test]
+fn a_pid_that_comes_back_is_another_process_and_is_told() {
+    let mut run = Run::of(Policy::default(), [app(MAIN), app(8), app(9)]);
+    run.term().exited(MAIN, 0).expect("unready, tell 7 TERM, tell 8 TERM, tell 9 TERM");
+    run.at(secs(1)).gone(8).born(nginx(8)).event(Event::Died(8, WaitStatus::exited(0)));
+    run.event(Event::Reaped { children_left: true }).expect("tell 8 QUIT");
+}
