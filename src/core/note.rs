@@ -20,11 +20,12 @@ pub enum Note {
         /// How long the drain may take then.
         drain: Option<Duration>,
     },
-    /// The graceful signal is held until the answers in flight have gone out.
+    /// The graceful signal is held until the answers in flight have gone out. Said once per stop, at
+    /// the first sample that owes any.
     Holding {
         /// How many answers are owed.
         owed: Option<u32>,
-        /// At most so long.
+        /// At most so much longer.
         longest: Duration,
     },
     /// The server was sent its graceful signal.

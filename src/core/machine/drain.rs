@@ -39,7 +39,6 @@ impl Machine {
             let longest = self.policy.longest_hold();
             self.drain.holding = Some((0, why));
             self.timers.set(Timer::Hold, now + longest);
-            actions.push(Action::Note(Note::Holding { owed: None, longest }));
         } else {
             self.tell(now, why, snapshot, main, actions);
         }
@@ -59,8 +58,13 @@ impl Machine {
         }
     }
 
-    pub(super) fn on_owed(&mut self, owed: Option<u32>, actions: &mut Vec<Action>) {
+    pub(super) fn on_owed(&mut self, now: Tick, owed: Option<u32>, actions: &mut Vec<Action>) {
         let Some((samples, why)) = self.drain.holding else { return };
+        if owed.is_some_and(|owed| owed > 0) && !self.drain.said_holding {
+            self.drain.said_holding = true;
+            let longest = self.timers.get(Timer::Hold).map_or(Tick::ZERO, |until| until.saturating_sub(now));
+            actions.push(Action::Note(Note::Holding { owed, longest }));
+        }
         match owed {
             Some(0) if samples + 1 < SAMPLES_OWING_NOTHING => self.drain.holding = Some((samples + 1, why)),
             // Nobody can tell: there is nothing to hold for.

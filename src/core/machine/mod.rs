@@ -93,6 +93,8 @@ struct Drain {
     /// While the graceful signal is held: how many samples running owed nothing, and why the drain
     /// began.
     holding: Option<(u8, Why)>,
+    /// It was said for how many answers the signal is held.
+    said_holding: bool,
 }
 
 /// The sweep: who was told, and whether everything was killed already.
@@ -147,7 +149,7 @@ impl Machine {
             Event::Seen(snapshot) => self.on_seen(now, &snapshot, actions),
             Event::HookEnded(hook) => self.on_hook_ended(now, hook, actions),
             Event::Quiet => self.on_quiet(now, actions),
-            Event::Owed(owed) => self.on_owed(owed, actions),
+            Event::Owed(owed) => self.on_owed(now, owed, actions),
             Event::Time => {}
         }
         while !self.done

@@ -117,3 +117,12 @@ fn waking_late_from_a_hold_asks_and_kills_in_order() {
     let mut run = held(holding());
     run.late(secs(100)).expect("kill all").phase(Phase::Killing);
 }
+
+#[test]
+fn the_log_says_for_how_many_answers_it_waits() {
+    let mut run = held(holding());
+    run.not_noted(|note| matches!(note, Note::Holding { .. }));
+    run.at(secs(16)).event(Event::Owed(Some(3)));
+    run.noted(|note| *note == Note::Holding { owed: Some(3), longest: secs(14) });
+    run.event(Event::Owed(Some(2))).not_noted(|note| matches!(note, Note::Holding { .. }));
+}
