@@ -31,45 +31,69 @@ pub struct Choice {
 /// itself. When the snapshot does not hold the main process (no `/proc`), it is the main process.
 #[must_use]
 pub fn behind(snapshot: &Snapshot, main: Pid, signal: Signal) -> Vec<Pid> {
+    // Helpers beside a server (a log shipper, a cron) are needed until it has drained. A server may
+    // well be fed through a pipe (`feed | server`).
+    let listening: Vec<Pid> = looked_through(snapshot, main, signal, Readers::Too)
+        .into_iter()
+        .filter(|pid| snapshot.get(*pid).is_some_and(|process| process.listens))
+        .collect();
+    if listening.is_empty() { looked_through(snapshot, main, signal, Readers::EndByThemselves) } else { listening }
+}
+
+/// The processes that [`behind`] left out because others own the ports: a shell that waits for all
+/// of its children waits for these as well.
+#[must_use]
+pub fn beside(snapshot: &Snapshot, main: Pid, signal: Signal) -> Vec<Pid> {
+    let told = behind(snapshot, main, signal);
+    let mut all = looked_through(snapshot, main, signal, Readers::EndByThemselves);
+    all.retain(|pid| !told.contains(pid));
+    all
+}
+
+/// Whether those that read from the pipe of another are looked at. In `server | cat`, cat ends by
+/// itself when the server has closed the pipe, and with all of what it wrote.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    Too,
+    EndByThemselves,
+}
+
+/// `main`, or what is behind it.
+fn looked_through(snapshot: &Snapshot, main: Pid, signal: Signal, readers: Readers) -> Vec<Pid> {
     let mut found = Vec::new();
-    let Some(process) = snapshot.get(main) else { return vec![main] };
-    look_through(snapshot, process, signal, &mut found, 0);
-    if let Some(listening) = only_listening(snapshot, &found) {
-        return listening;
+    match snapshot.get(main) {
+        Some(process) => look_through(snapshot, process, signal, readers, &mut found, 0),
+        None => found.push(main),
     }
-    if found.is_empty() { vec![main] } else { found }
+    found
 }
 
 /// Adds `process`, or what is behind it when it is a shell that waits.
-fn look_through(snapshot: &Snapshot, process: &Process, signal: Signal, found: &mut Vec<Pid>, depth: usize) {
+fn look_through(
+    snapshot: &Snapshot,
+    process: &Process,
+    signal: Signal,
+    readers: Readers,
+    found: &mut Vec<Pid>,
+    depth: usize,
+) {
     // A chain of shells is a few deep; a snapshot pieced together while pids were reused could hold
     // a circle.
     const DEEPEST: usize = 32;
-    if !process.shell || process.handles(signal) || depth > DEEPEST {
-        found.push(process.pid);
-        return;
-    }
-    let children: Vec<&Process> = snapshot.children(process.pid).filter(|child| child.pid != process.pid).collect();
     let before = found.len();
-    for child in &children {
-        // `server | cat`: cat ends by itself when the server has closed the pipe, with all of it.
-        let reads_a_sibling = child.stdin_pipe.is_some()
-            && children.iter().any(|sibling| sibling.pid != child.pid && sibling.stdout_pipe == child.stdin_pipe);
-        if !reads_a_sibling {
-            look_through(snapshot, child, signal, found, depth + 1);
+    if process.shell && !process.handles(signal) && depth < DEEPEST {
+        let children: Vec<&Process> = snapshot.children(process.pid).filter(|child| child.pid != process.pid).collect();
+        for child in &children {
+            let reads_a_sibling = child.stdin_pipe.is_some()
+                && children.iter().any(|sibling| sibling.pid != child.pid && sibling.stdout_pipe == child.stdin_pipe);
+            if readers == Readers::Too || !reads_a_sibling {
+                look_through(snapshot, child, signal, readers, found, depth + 1);
+            }
         }
     }
-    if found.len() == before {
+    if found.len() == before && !found.contains(&process.pid) {
         found.push(process.pid);
     }
-}
-
-/// Those of `found` that own a port the clients use, if any does: the helpers beside a server (a log
-/// shipper, a cron) are needed until it has drained.
-fn only_listening(snapshot: &Snapshot, found: &[Pid]) -> Option<Vec<Pid>> {
-    let listening: Vec<Pid> =
-        found.iter().copied().filter(|pid| snapshot.get(*pid).is_some_and(|process| process.listens)).collect();
-    (!listening.is_empty()).then_some(listening)
 }
 
 /// Who is to be stopped, and with what, when `received` asked for a stop.
@@ -77,12 +101,8 @@ fn only_listening(snapshot: &Snapshot, found: &[Pid]) -> Option<Vec<Pid>> {
 /// `spawned_as` is the base name of the command that was started, for when there is no `/proc`.
 #[must_use]
 pub fn choose(policy: &Policy, snapshot: &Snapshot, main: Pid, spawned_as: &str, received: Signal) -> Vec<Choice> {
-    let asked_of_a_shell = match policy.stop_signal {
-        StopSignal::This(signal) => signal,
-        StopSignal::Same | StopSignal::Auto => policy.rewritten(received).unwrap_or(received),
-    };
     // In group mode the shell and everything behind it get the signal anyway.
-    let pids = behind(snapshot, main, asked_of_a_shell);
+    let pids = behind(snapshot, main, asked_of_a_shell(policy, received));
     let choices: Vec<Choice> = pids
         .into_iter()
         .map(|pid| {
@@ -96,6 +116,15 @@ pub fn choose(policy: &Policy, snapshot: &Snapshot, main: Pid, spawned_as: &str,
         choices.into_iter().take(1).map(|choice| Choice { target: Target::Group(main), ..choice }).collect()
     } else {
         choices
+    }
+}
+
+/// The signal that a shell must handle to be told itself when `received` asked for a stop.
+#[must_use]
+pub fn asked_of_a_shell(policy: &Policy, received: Signal) -> Signal {
+    match policy.stop_signal {
+        StopSignal::This(signal) => signal,
+        StopSignal::Same | StopSignal::Auto => policy.rewritten(received).unwrap_or(received),
     }
 }
 
@@ -144,3 +173,6 @@ pub fn leftover_signal(process: &Process) -> Signal {
         _ => Signal::TERM,
     }
 }
+
+#[cfg(test)]
+mod tests;

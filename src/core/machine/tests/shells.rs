@@ -143,3 +143,12 @@ fn a_signal_asked_for_goes_through_a_shell_that_does_not_handle_it() {
     let rewritten = Policy { rewrite: vec![(Signal::TERM, Some(Signal::QUIT))], ..Policy::default() };
     Run::of(rewritten, world()).term().expect("unready, tell 20 under 7 QUIT");
 }
+
+#[test]
+fn a_listening_reader_of_a_pipe_is_the_server() {
+    let mut run = Run::of(
+        Policy::default(),
+        [shell(MAIN), app(20).under(MAIN).writes(5), nginx(21).under(MAIN).reads(5).listening()],
+    );
+    run.term().expect("unready, tell 21 under 7 QUIT");
+}
