@@ -130,8 +130,9 @@ impl Machine {
         let Some((comm, children)) = self.drain.before.as_ref().filter(|_| self.phase == Phase::Draining) else {
             return;
         };
-        let Some(shell) = snapshot.get(main) else { return };
         self.timers.set(Timer::Poll, now + SHELL_POLL);
+        // A look may fail, for want of a file descriptor say; the next may not.
+        let Some(shell) = snapshot.get(main) else { return };
         if shell.shell && self.drain.told.iter().any(|told| snapshot.get(told.pid).is_some()) {
             self.drain.gone_since = None;
             return;

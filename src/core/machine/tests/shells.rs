@@ -152,3 +152,14 @@ fn a_listening_reader_of_a_pipe_is_the_server() {
     );
     run.term().expect("unready, tell 21 under 7 QUIT");
 }
+
+#[test]
+fn it_is_polled_every_100_ms_and_also_after_a_look_that_failed() {
+    let mut run = Run::of(Policy::default(), [shell(MAIN), nginx(20).under(MAIN)]);
+    run.term().expect("unready, tell 20 under 7 QUIT").deadline(Some(ms(100)));
+    run.at(ms(100)).deadline(Some(ms(200)));
+    run.blind = true;
+    run.at(ms(200)).deadline(Some(ms(300)));
+    run.blind = false;
+    run.gone(20).born(nginx(21).under(MAIN)).at(ms(799)).expect("").at(ms(800)).expect("tell 7 TERM");
+}
