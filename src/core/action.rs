@@ -71,3 +71,15 @@ pub enum Hook {
     /// After the server has gone, before lameduck leaves.
     OnExit,
 }
+
+// === impl Target ===
+
+impl Target {
+    /// The process it is, or the one that leads the group.
+    #[must_use]
+    pub const fn pid(self) -> Pid {
+        match self {
+            Self::Child(pid) | Self::Group(pid) | Self::Descendant { pid, .. } => pid,
+        }
+    }
+}

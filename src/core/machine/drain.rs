@@ -121,8 +121,8 @@ impl Machine {
                 self.drain.main_told = Some(choice.signal);
             }
         }
-        self.drain.told = choices.iter().map(Told::from).collect();
-        self.drain.targets = choices.iter().map(|choice| choice.target).collect();
+        self.drain.told.extend(choices.iter().map(Told::from));
+        self.drain.targets.extend(choices.iter().map(|choice| choice.target));
     }
 
     /// Those behind a shell were told; sees what has become of them, and what the shell does next.
@@ -148,6 +148,7 @@ impl Machine {
         let choice = Choice { target, pid: main, name: shell.program().to_owned(), signal, program };
         let told = vec![Told::from(&choice)];
         self.timers.stop(Timer::Poll);
+        self.drain.targets.retain(|target| snapshot.get(target.pid()).is_some());
         self.send_to(&[choice], main, actions);
         actions.push(Action::Note(Note::WentOn { told }));
     }

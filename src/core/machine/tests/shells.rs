@@ -163,3 +163,12 @@ fn it_is_polled_every_100_ms_and_also_after_a_look_that_failed() {
     run.blind = false;
     run.gone(20).born(nginx(21).under(MAIN)).at(ms(799)).expect("").at(ms(800)).expect("tell 7 TERM");
 }
+
+#[test]
+fn those_told_before_a_shell_went_on_are_not_told_again_by_the_sweep() {
+    // The shell became the server while a helper it had started still runs.
+    let mut run = Run::of(Policy::default(), [shell(MAIN), app(20).under(MAIN)]);
+    run.term().expect("unready, tell 20 under 7 TERM").becomes(nginx(MAIN)).at(secs(1)).expect("tell 7 QUIT");
+    run.exited(MAIN, 0).expect("").phase(Phase::Sweeping);
+    run.exited(20, 0).expect("exit 0");
+}
