@@ -41,7 +41,8 @@ pub enum Note {
         /// A child that a shell with a trap waits for: the trap runs only after it.
         waits_for: Option<(Pid, String)>,
     },
-    /// The shell in front went on to something else, which was told too.
+    /// Those behind the shell are gone and it lives on: what it went on to was told too, or the
+    /// helpers that it waits for still.
     WentOn {
         /// Who was told.
         told: Vec<Told>,

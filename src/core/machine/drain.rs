@@ -98,6 +98,9 @@ impl Machine {
         if self.drain.through {
             self.drain.before =
                 shell.map(|shell| (shell.comm.clone(), snapshot.children(main).map(|c| c.pid).collect()));
+            self.drain.beside = self.stop.map_or_else(Vec::new, |stop| {
+                targets::beside(snapshot, main, targets::asked_of_a_shell(&self.policy, stop.signal))
+            });
             self.timers.set(Timer::Poll, now + SHELL_POLL);
         }
         // A shell runs its trap only once its foreground child has ended.
@@ -138,19 +141,43 @@ impl Machine {
             return;
         }
         let gone_since = *self.drain.gone_since.get_or_insert(now);
-        let went_on = shell.comm != *comm || snapshot.children(main).any(|child| !children.contains(&child.pid));
-        if !went_on || now.saturating_sub(gone_since) < SHELL_GOES_ON {
+        if now.saturating_sub(gone_since) < SHELL_GOES_ON {
             return;
         }
         let Some(stop) = self.stop else { return };
-        let (signal, program) = targets::graceful(&self.policy, Some(shell), shell.program(), stop.signal);
-        let target = targets::target(main, main, Some(shell), self.policy.group);
-        let choice = Choice { target, pid: main, name: shell.program().to_owned(), signal, program };
-        let told = vec![Told::from(&choice)];
-        self.timers.stop(Timer::Poll);
+        let went_on = shell.comm != *comm || snapshot.children(main).any(|child| !children.contains(&child.pid));
+        let choices = if went_on {
+            self.timers.stop(Timer::Poll);
+            let (signal, program) = targets::graceful(&self.policy, Some(shell), shell.program(), stop.signal);
+            let target = targets::target(main, main, Some(shell), self.policy.group);
+            vec![Choice { target, pid: main, name: shell.program().to_owned(), signal, program }]
+        } else {
+            // `helper & server & wait` waits for the helper too, now that the server has drained.
+            self.take_beside(snapshot, main)
+        };
+        if choices.is_empty() {
+            return;
+        }
         self.drain.targets.retain(|target| snapshot.get(target.pid()).is_some());
-        self.send_to(&[choice], main, actions);
-        actions.push(Action::Note(Note::WentOn { told }));
+        self.drain.gone_since = None;
+        self.send_to(&choices, main, actions);
+        actions.push(Action::Note(Note::WentOn { told: choices.iter().map(Told::from).collect() }));
+    }
+
+    /// The helpers beside the server that still run, each to be told with its own signal: what was
+    /// asked for was asked of the server.
+    fn take_beside(&mut self, snapshot: &Snapshot, main: Pid) -> Vec<Choice> {
+        let beside = std::mem::take(&mut self.drain.beside);
+        let processes = beside.into_iter().filter_map(|pid| snapshot.get(pid));
+        processes
+            .map(|process| Choice {
+                target: targets::target(process.pid, main, Some(process), false),
+                pid: process.pid,
+                name: process.program().to_owned(),
+                signal: targets::leftover_signal(process),
+                program: None,
+            })
+            .collect()
     }
 
     pub(super) fn on_drain_deadline(&mut self, now: Tick, actions: &mut Vec<Action>) {

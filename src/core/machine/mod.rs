@@ -88,7 +88,9 @@ struct Drain {
     main_told: Option<Signal>,
     /// What the main process was called, and which children it had, when those behind it were told.
     before: Option<(String, Vec<Pid>)>,
-    /// Since when all of those are gone.
+    /// Who runs beside the server, behind the same shell, and is needed until it has drained.
+    beside: Vec<Pid>,
+    /// Since when all of those told are gone.
     gone_since: Option<Tick>,
     /// While the graceful signal is held: how many samples running owed nothing, and why the drain
     /// began.

@@ -172,3 +172,15 @@ fn those_told_before_a_shell_went_on_are_not_told_again_by_the_sweep() {
     run.exited(MAIN, 0).expect("").phase(Phase::Sweeping);
     run.exited(20, 0).expect("exit 0");
 }
+
+#[test]
+fn helpers_beside_a_listening_server_are_told_once_it_has_drained() {
+    let mut run = Run::of(Policy::default(), [shell(MAIN), app(20).under(MAIN), nginx(21).under(MAIN).listening()]);
+    run.term().expect("unready, tell 21 under 7 QUIT");
+    run.at(secs(10)).expect("").gone(21);
+    // `a & server & wait` waits for both: nothing is left to wait for.
+    run.at(secs(11)).expect("tell 20 under 7 TERM").phase(Phase::Draining);
+    run.noted(|note| matches!(note, Note::WentOn { told } if told.len() == 1 && told[0].pid == 20));
+    run.at(secs(29)).expect("");
+    run.gone(20).exited(MAIN, 0).expect("exit 0");
+}
