@@ -1,10 +1,39 @@
 //! `lameduck`, the init of a container that stops its server in the right order.
 //!
 //! [`core`] decides, [`run`] performs and waits, [`sys`] holds every call into the kernel, [`cli`]
-//! reads what was asked for, [`log`] tells what happened.
+//! reads what was asked for, [`log`] tells what happened, [`exit`] names the statuses.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
 
 pub mod cli;
+#[deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 pub mod core;
+pub mod exit;
+pub mod log;
+#[deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+pub mod run;
+#[allow(unsafe_code)]
+#[deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+pub mod sys;
+
+use std::ffi::{OsStr, OsString};
+
+/// Everything the `lameduck` binary does: reads `args` (the first is our own name) and the
+/// environment, then runs the command to its end, or prints what was asked for. Returns the status
+/// to exit with.
+///
+/// For the one thread of a process that has no other children: it blocks all signals and reaps every
+/// child there is.
+#[must_use]
+pub fn run_as_init(args: &[OsString]) -> u8 {
+    // First of all: from here on no signal is lost, and none ends us.
+    let mask = sys::signals::block_all();
+    log::tell_panics();
+    let ours = |name: &OsStr| name.as_encoded_bytes().starts_with(b"LAMEDUCK_");
+    let environ: Vec<_> = std::env::vars_os().filter(|(name, _)| ours(name)).collect();
+    match cli::read(args.get(1..).unwrap_or_default(), &environ) {
+        cli::Outcome::Run(settings) => run::run(&settings, &mask),
+        cli::Outcome::Print(page) => run::print(&page),
+    }
+}

@@ -121,3 +121,14 @@ fn is_unsupported(error: &io::Error) -> bool {
 fn length(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| last_error())
 }
+
+/// Writes a page to standard output. Nothing runs yet at that time, so this may wait for a reader.
+pub fn to_stdout(mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match write(libc::STDOUT_FILENO, bytes) {
+            Ok(length) => bytes = bytes.get(length..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}

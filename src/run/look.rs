@@ -1,0 +1,165 @@
+//! A look at the processes, for the core.
+
+use super::procfs::{self, Stat};
+use crate::core::{Pid, Process, Snapshot};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Every process there is, by its stat.
+type Tree = HashMap<Pid, Stat>;
+
+/// The main process; with all its descendants when it is a shell.
+pub(super) fn at_main(main: Pid) -> Snapshot {
+    let Some(process) = procfs::stat(main).and_then(|stat| process(main, &stat)) else { return Snapshot::default() };
+    if !process.shell {
+        return Snapshot { processes: vec![process] };
+    }
+    let tree = tree();
+    let descendants = descendants(&tree, main);
+    let mut processes: Vec<Process> =
+        descendants.iter().filter_map(|pid| process_with_pipes(*pid, tree.get(pid)?)).collect();
+    mark_listening(&mut processes);
+    processes.push(process);
+    Snapshot { processes }
+}
+
+/// Our own children that are alive.
+pub(super) fn at_children(own_pid: Pid) -> Snapshot {
+    let tree = tree();
+    let children = tree.iter().filter(|(_, stat)| stat.parent == own_pid);
+    Snapshot { processes: children.filter_map(|(pid, stat)| process(*pid, stat)).collect() }
+}
+
+/// The descendants of `ancestor` that have not ended, by id and name.
+pub(super) fn names_of_descendants(ancestor: Pid) -> Vec<(Pid, String)> {
+    let tree = tree();
+    let named = |pid: &Pid| Some((*pid, tree.get(pid)?.comm.clone()));
+    descendants(&tree, ancestor).iter().filter_map(named).collect()
+}
+
+fn tree() -> Tree {
+    let alive = |pid: Pid| procfs::stat(pid).filter(|stat| !matches!(stat.state, 'Z' | 'X')).map(|stat| (pid, stat));
+    procfs::pids().into_iter().filter_map(alive).collect()
+}
+
+fn descendants(tree: &Tree, ancestor: Pid) -> Vec<Pid> {
+    let mut found: Vec<Pid> = Vec::new();
+    let mut generation = vec![ancestor];
+    while !generation.is_empty() {
+        let next = |(pid, stat): (&Pid, &Stat)| {
+            (generation.contains(&stat.parent) && *pid != ancestor && !found.contains(pid)).then_some(*pid)
+        };
+        generation = tree.iter().filter_map(next).collect();
+        found.extend(&generation);
+    }
+    found
+}
+
+fn process(pid: Pid, stat: &Stat) -> Option<Process> {
+    if matches!(stat.state, 'X') {
+        return None;
+    }
+    let (caught, blocked) = procfs::caught_and_blocked(pid);
+    Some(Process {
+        pid,
+        parent: stat.parent,
+        group: stat.group,
+        comm: stat.comm.clone(),
+        shell: procfs::command_line(pid).is_some_and(|(first, second)| is_shell(&first, &second)),
+        caught,
+        blocked,
+        stdin_pipe: None,
+        stdout_pipe: None,
+        listens: false,
+    })
+}
+
+fn process_with_pipes(pid: Pid, stat: &Stat) -> Option<Process> {
+    let process = process(pid, stat)?;
+    Some(Process { stdin_pipe: procfs::pipe(pid, 0), stdout_pipe: procfs::pipe(pid, 1), ..process })
+}
+
+/// Marks those that own a listening socket, or whose descendants do: a master may leave the ports to
+/// its workers.
+fn mark_listening(processes: &mut [Process]) {
+    let listening = procfs::listening_sockets();
+    let owners: Vec<(Pid, Pid)> = processes
+        .iter()
+        .filter(|process| !listening.is_disjoint(&procfs::sockets(process.pid)))
+        .map(|process| (process.pid, process.parent))
+        .collect();
+    for (owner, parent) in owners {
+        let (mut at, mut parent) = (owner, parent);
+        while let Some(process) = processes.iter_mut().find(|process| process.pid == at) {
+            // Seen before: so were those above it.
+            if std::mem::replace(&mut process.listens, true) {
+                break;
+            }
+            at = parent;
+            parent = processes.iter().find(|process| process.pid == at).map_or(0, |process| process.parent);
+        }
+    }
+}
+
+/// Whether these are the first words of a shell's command line. A script's show its interpreter.
+fn is_shell(first: &[u8], second: &[u8]) -> bool {
+    let first = String::from_utf8_lossy(first);
+    // A login shell has a dash in front of its name.
+    let name = Path::new(first.trim_start_matches('-')).file_name().and_then(|name| name.to_str());
+    match name {
+        Some("sh" | "dash" | "ash" | "bash") => true,
+        Some("busybox") => matches!(second, b"sh" | b"ash"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shells_are_known_by_the_first_word_of_their_command_line() {
+        for (first, second, expected) in [
+            ("sh", "-c", true),
+            ("/bin/sh", "/entrypoint.sh", true),
+            ("-bash", "", true),
+            ("/usr/bin/dash", "", true),
+            ("busybox", "ash", true),
+            ("/bin/busybox", "sh", true),
+            ("/bin/busybox", "httpd", false),
+            ("nginx: master process nginx", "", false),
+            ("/opt/sh/server", "", false),
+            ("", "", false),
+        ] {
+            assert_eq!(is_shell(first.as_bytes(), second.as_bytes()), expected, "{first} {second}");
+        }
+    }
+
+    #[test]
+    fn a_plain_process_is_seen_alone_and_as_it_is() {
+        let own = crate::sys::process::own_pid();
+        let seen = at_main(own);
+        let [process] = seen.processes.as_slice() else { panic!("seen: {seen:?}") };
+        assert_eq!(process.pid, own);
+        assert!(!process.shell && process.caught.is_some() && process.blocked.is_some());
+        assert_eq!(at_main(0), Snapshot::default());
+    }
+
+    #[test]
+    fn the_owner_of_a_port_is_known_behind_a_shell() {
+        let server = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(1, flush=True); input()";
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "python3 -c \"$0\"; :", server])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = [0; 2];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut line).unwrap();
+        let seen = at_main(Pid::try_from(child.id()).unwrap());
+        let server = seen.processes.iter().find(|process| process.comm.starts_with("python")).unwrap();
+        assert!(server.listens && server.stdin_pipe.is_some(), "{seen:?}");
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+}

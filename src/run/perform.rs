@@ -1,0 +1,89 @@
+//! Delivering signals.
+
+use super::{look, procfs};
+use crate::core::{Delivery, Pid, Signal, Target};
+use crate::sys::{kill, wait};
+use nix::errno::Errno;
+use std::collections::HashSet;
+use std::io;
+
+/// The most rounds in which descendants are killed. In each, new ones can only come from parents
+/// that were not yet killed in the one before.
+const ROUNDS: usize = 20;
+
+/// Passes a signal on.
+///
+/// # Errors
+/// EPERM, when the target is not ours to signal. A target that has ended is no error.
+pub(super) fn send(delivery: Delivery) -> io::Result<()> {
+    let Delivery { to, signal, wake } = delivery;
+    let result = match to {
+        Target::Child(pid) => kill::process(pid, signal),
+        Target::Group(leader) => match kill::group(leader, signal) {
+            // The child has left its group, or has not made it yet.
+            Err(error) if is(&error, Errno::ESRCH) => kill::process(leader, signal),
+            result => result,
+        },
+        Target::Descendant { pid, parent } => send_to_descendant(pid, parent, signal, wake),
+    };
+    if wake && result.is_ok() {
+        match to {
+            Target::Child(pid) if wait::is_stopped(pid) => kill::process(pid, Signal::CONT)?,
+            Target::Group(leader) if wait::is_stopped(leader) => kill::group(leader, Signal::CONT)?,
+            _ => {}
+        }
+    }
+    result.or_else(|error| if is(&error, Errno::ESRCH) { Ok(()) } else { Err(error) })
+}
+
+/// A process that is not our child may end at any time and its pid be given to another: it is held
+/// by a handle, and only then looked at again.
+fn send_to_descendant(pid: Pid, parent: Pid, signal: Signal, wake: bool) -> io::Result<()> {
+    let handle = match kill::Handle::open(pid) {
+        Ok(handle) => Some(handle),
+        Err(error) if is(&error, Errno::ESRCH) => return Err(error),
+        // An old kernel, a sandbox, no descriptor left: better a signal that is all but safe than
+        // none.
+        Err(_) => None,
+    };
+    let Some(stat) = procfs::stat(pid).filter(|stat| stat.parent == parent) else { return Ok(()) };
+    let send = |signal| match &handle {
+        Some(handle) => handle.send(signal),
+        None => kill::process(pid, signal),
+    };
+    send(signal)?;
+    if wake && stat.state == 'T' { send(Signal::CONT) } else { Ok(()) }
+}
+
+/// SIGKILL to everything that is ours. Returns what that was, by id and name, as far as `/proc` tells.
+pub(super) fn kill_all(own_pid: Pid, main: Option<Pid>) -> Vec<(Pid, String)> {
+    if own_pid == 1 {
+        let killed = look::names_of_descendants(own_pid);
+        // Fails only when there is nobody.
+        let _ = kill::everyone();
+        return killed;
+    }
+    if let Some(main) = main {
+        // For when there is no /proc: at least the main process and its group. Both fail only when
+        // there is no such process any more, or it is not ours to kill.
+        let _ = kill::group(main, Signal::KILL);
+        let _ = kill::process(main, Signal::KILL);
+    }
+    let mut killed: Vec<(Pid, String)> = Vec::new();
+    let mut seen = HashSet::new();
+    for _ in 0..ROUNDS {
+        let new: Vec<_> = look::names_of_descendants(own_pid).into_iter().filter(|(pid, _)| seen.insert(*pid)).collect();
+        if new.is_empty() {
+            break;
+        }
+        for (pid, _) in &new {
+            let _ = kill::process(*pid, Signal::KILL);
+        }
+        killed.extend(new);
+    }
+    killed
+}
+
+fn is(error: &io::Error, errno: Errno) -> bool {
+    error.raw_os_error() == Some(errno as i32)
+}

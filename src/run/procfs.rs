@@ -1,0 +1,90 @@
+//! Reading `/proc`: one file a function, nothing decided.
+//!
+//! Any of it may be missing: `/proc` may not be mounted, the process may end between two reads, and
+//! another user's descriptors are not shown. Each of these is a `None`.
+
+use crate::core::{Pid, SignalSet};
+use std::collections::HashSet;
+use std::fs;
+
+/// What `/proc/PID/stat` says.
+pub(super) struct Stat {
+    pub(super) comm: String,
+    /// `T` for stopped, `Z` for ended and not reaped.
+    pub(super) state: char,
+    pub(super) parent: Pid,
+    pub(super) group: Pid,
+}
+
+/// The ids of all processes there are.
+pub(super) fn pids() -> Vec<Pid> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The first fields of `/proc/PID/stat`.
+pub(super) fn stat(pid: Pid) -> Option<Stat> {
+    let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // The name may hold blanks and brackets itself; it ends at the last bracket.
+    let (before, after) = text.rsplit_once(')')?;
+    let (_, comm) = before.split_once('(')?;
+    let mut fields = after.split_ascii_whitespace();
+    Some(Stat {
+        comm: comm.to_owned(),
+        state: fields.next()?.chars().next()?,
+        parent: fields.next()?.parse().ok()?,
+        group: fields.next()?.parse().ok()?,
+    })
+}
+
+/// The signals that a process catches and those that it blocks.
+pub(super) fn caught_and_blocked(pid: Pid) -> (Option<SignalSet>, Option<SignalSet>) {
+    let Ok(bytes) = fs::read(format!("/proc/{pid}/status")) else { return (None, None) };
+    let text = String::from_utf8_lossy(&bytes);
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        u64::from_str_radix(line.trim(), 16).ok().map(SignalSet::from_bits)
+    };
+    (field("SigCgt:"), field("SigBlk:"))
+}
+
+/// The first two words of the command line.
+pub(super) fn command_line(pid: Pid) -> Option<(Vec<u8>, Vec<u8>)> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let mut words = bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec);
+    Some((words.next()?, words.next().unwrap_or_default()))
+}
+
+/// The pipe behind a descriptor, by inode.
+pub(super) fn pipe(pid: Pid, fd: u32) -> Option<u64> {
+    inode(&fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?.to_string_lossy(), "pipe")
+}
+
+/// The sockets that a process has open, by inode.
+pub(super) fn sockets(pid: Pid) -> HashSet<u64> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return HashSet::new() };
+    let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
+    links.filter_map(|link| inode(&link.to_string_lossy(), "socket")).collect()
+}
+
+/// The TCP sockets of our network namespace that listen, by inode.
+pub(super) fn listening_sockets() -> HashSet<u64> {
+    const LISTEN: &str = "0A";
+    let mut found = HashSet::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let Ok(text) = fs::read_to_string(table) else { continue };
+        found.extend(text.lines().skip(1).filter_map(|line| {
+            let mut fields = line.split_ascii_whitespace().skip(3);
+            let state = fields.next()?;
+            let inode = fields.nth(5)?;
+            (state == LISTEN).then(|| inode.parse().ok())?
+        }));
+    }
+    found
+}
+
+/// `kind:[123]` as `/proc/PID/fd` names what has no path.
+fn inode(link: &str, kind: &str) -> Option<u64> {
+    link.strip_prefix(kind)?.strip_prefix(":[")?.strip_suffix(']')?.parse().ok()
+}

@@ -1,0 +1,24 @@
+//! The quiet loop: sleeps in one system call until a signal comes or a deadline is due.
+//!
+//! It can run the whole stop. Whatever else is added to lameduck may fail or be absent; this does
+//! not depend on it.
+
+use super::Shell;
+use crate::core::{Event, Signal};
+use crate::sys::signals::{self, Arrival};
+
+/// Waits and reacts until there is an exit status.
+pub(super) fn wait_to_the_end(shell: &mut Shell) -> u8 {
+    loop {
+        if let Some(code) = shell.exit {
+            return code;
+        }
+        let limit = shell.machine.next_deadline().map(|at| at.saturating_sub(shell.clock.now()));
+        match signals::next(limit) {
+            Arrival::Signal(Signal::CHLD, _) => shell.reap(),
+            Arrival::Signal(signal, sender) if shell.is_own_broken_pipe(signal, sender) => {}
+            Arrival::Signal(signal, sender) => shell.feed(Event::Signal(signal, sender)),
+            Arrival::Nothing => shell.feed(Event::Time),
+        }
+    }
+}
