@@ -108,6 +108,9 @@ struct Sweep {
     killed: bool,
     /// No time is given to what was left behind.
     at_once: bool,
+    /// When the main process ended during a drain: that drain's deadline, if it has one. Taken once a
+    /// leftover is found to own a port of the clients'.
+    drain_until: Option<Option<Tick>>,
     /// Not everything could be waited for.
     left_behind: bool,
 }

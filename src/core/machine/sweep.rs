@@ -41,6 +41,7 @@ impl Machine {
         self.asked.clear();
         self.timers.clear();
         self.phase = Phase::Sweeping;
+        self.sweep.drain_until = if phase == Phase::Draining { Some(drained_until) } else { None };
         let until = match (phase, self.stop) {
             (Phase::Killing, _) => killed_until,
             (Phase::Draining, _) if self.was_wrapper() => drained_until,
@@ -64,7 +65,7 @@ impl Machine {
         }
         if !children_left {
             self.finish(now, false, actions);
-        } else if self.sweep.at_once {
+        } else if self.sweep.at_once && self.sweep.drain_until.is_none() {
             self.on_sweep_over(now, actions);
         } else if !self.sweep.killed && !self.asked.contains(&Question::Leftovers) {
             // A process whose parent has just ended is our child from now on.
@@ -76,6 +77,12 @@ impl Machine {
     pub(super) fn tell_leftovers(&mut self, now: Tick, snapshot: &Snapshot, actions: &mut Vec<Action>) {
         if self.phase != Phase::Sweeping || self.sweep.killed {
             return;
+        }
+        if snapshot.processes.iter().any(|process| process.listens) {
+            self.give_the_rest_of_the_drain();
+        }
+        if self.sweep.at_once {
+            return self.on_sweep_over(now, actions);
         }
         let mut told = Vec::new();
         for process in &snapshot.processes {
@@ -90,6 +97,16 @@ impl Machine {
         if !told.is_empty() {
             let budget = self.timers.get(Timer::Sweep).map(|until| until.saturating_sub(now));
             actions.push(Action::Note(Note::Sweeping { budget, told }));
+        }
+    }
+
+    /// What still owns a port of the clients' is the server, whatever the main process was.
+    fn give_the_rest_of_the_drain(&mut self) {
+        let Some(drain_until) = self.sweep.drain_until.take() else { return };
+        self.sweep.at_once = false;
+        match drain_until {
+            Some(until) => self.timers.set(Timer::Sweep, until),
+            None => self.timers.stop(Timer::Sweep),
         }
     }
 

@@ -152,3 +152,20 @@ fn a_pid_that_comes_back_is_another_process_and_is_told() {
     run.at(secs(1)).gone(8).born(nginx(8)).event(Event::Died(8, WaitStatus::exited(0)));
     run.event(Event::Reaped { children_left: true }).expect("tell 8 QUIT");
 }
+
+#[test]
+fn a_leftover_that_owns_a_port_of_the_clients_has_the_rest_of_the_drain() {
+    let mut run = Run::of(Policy::default(), [app(MAIN), app(8).listening(), app(9)]);
+    run.term().at(secs(1)).exited(MAIN, 0).expect("unready, tell 7 TERM, tell 8 TERM, tell 9 TERM");
+    run.deadline(Some(secs(30)));
+    run.noted(|note| matches!(note, Note::Sweeping { budget, .. } if *budget == Some(secs(29))));
+}
+
+#[test]
+fn a_linger_of_nothing_does_not_cut_a_leftover_that_owns_a_port() {
+    let linger = || Policy { linger: Some(ms(0)), ..Policy::default() };
+    let mut run = Run::of(linger(), [app(MAIN), app(8).listening()]);
+    run.term().at(secs(1)).exited(MAIN, 0).expect("unready, tell 7 TERM, tell 8 TERM").deadline(Some(secs(30)));
+    let mut run = Run::of(linger(), [app(MAIN), app(8)]);
+    run.term().at(secs(1)).exited(MAIN, 0).expect("unready, tell 7 TERM, kill all, exit 0");
+}
