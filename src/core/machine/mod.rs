@@ -65,6 +65,8 @@ enum Question {
     Poll,
     /// Who was left behind.
     Leftovers,
+    /// Nothing any more: the main process has ended since.
+    Nothing,
 }
 
 /// The stop that was asked for.
@@ -278,7 +280,7 @@ impl Machine {
             Question::Drain(why) => self.tell_or_hold(now, why, snapshot, main, actions),
             Question::Release(why) => self.tell(now, why, snapshot, main, actions),
             Question::Poll => self.on_polled(now, snapshot, main, actions),
-            Question::Leftovers => {}
+            Question::Leftovers | Question::Nothing => {}
         }
     }
 }

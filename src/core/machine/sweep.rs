@@ -38,7 +38,8 @@ impl Machine {
         }
         self.sweep.told.extend(self.drain.told.iter().map(|told| told.pid));
         self.drain.holding = None;
-        self.asked.clear();
+        // What was asked about the main process is of no use; the answers will come all the same.
+        self.asked.iter_mut().for_each(|question| *question = Question::Nothing);
         self.timers.clear();
         self.phase = Phase::Sweeping;
         self.sweep.drain_until = if phase == Phase::Draining { Some(drained_until) } else { None };

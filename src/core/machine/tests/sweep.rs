@@ -169,3 +169,22 @@ fn a_linger_of_nothing_does_not_cut_a_leftover_that_owns_a_port() {
     let mut run = Run::of(linger(), [app(MAIN), app(8)]);
     run.term().at(secs(1)).exited(MAIN, 0).expect("unready, tell 7 TERM, kill all, exit 0");
 }
+
+#[test]
+fn the_answer_to_a_look_at_the_server_is_not_taken_for_one_at_the_leftovers() {
+    let mut run = Run::of(Policy::default(), [shell(MAIN), app(20).under(MAIN)]);
+    let mut actions = Vec::new();
+    run.machine.step(secs(1), Event::Signal(Signal::HUP, INSIDE), &mut actions);
+    run.now = secs(1);
+    let tree = run.look(crate::core::Look::Main(MAIN));
+    run.machine.step(secs(1), Event::Signal(Signal::TERM, OUTSIDE), &mut actions);
+    run.machine.step(secs(1), Event::Died(MAIN, WaitStatus::exited(0)), &mut actions);
+    run.machine.step(secs(1), Event::Reaped { children_left: true }, &mut actions);
+    actions.clear();
+    for _ in 0..2 {
+        run.machine.step(secs(1), Event::Seen(tree.clone()), &mut actions);
+        assert_eq!(actions, [], "answers to what was asked before the end");
+    }
+    run.gone(MAIN).gone(20).born(app(20));
+    run.event(Event::Seen(run.look(crate::core::Look::Children))).expect("tell 20 TERM");
+}
