@@ -73,8 +73,14 @@ impl Machine {
         }
     }
 
-    /// Ends a hold: the graceful signal goes out after one more look.
+    /// Ends a hold: the graceful signal goes out after one more look. A hold that is yet to begin does
+    /// not begin.
     pub(super) fn release(&mut self, actions: &mut Vec<Action>) {
+        for question in &mut self.asked {
+            if let Question::Drain(why) = *question {
+                *question = Question::Release(why);
+            }
+        }
         if let Some((_, why)) = self.drain.holding.take() {
             self.timers.stop(Timer::Hold);
             self.ask(Question::Release(why), actions);

@@ -75,7 +75,8 @@ impl Machine {
         } else {
             match self.phase {
                 Phase::LameDuck => Made::Hurried,
-                Phase::Draining if self.drain.holding.is_some() => Made::Hurried,
+                // Held, or not even looked at yet.
+                Phase::Draining if self.drain.targets.is_empty() => Made::Hurried,
                 Phase::Draining if matches!(signal, Signal::TERM | Signal::INT) => Made::PassedOn,
                 Phase::Draining => Made::AlreadyDraining,
                 Phase::Sweeping => return self.cut_sweep(now, signal, sender, actions),

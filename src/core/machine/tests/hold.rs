@@ -126,3 +126,15 @@ fn the_log_says_for_how_many_answers_it_waits() {
     run.noted(|note| *note == Note::Holding { owed: Some(3), longest: secs(14) });
     run.event(Event::Owed(Some(2))).not_noted(|note| matches!(note, Note::Holding { .. }));
 }
+
+#[test]
+fn a_stop_signal_before_the_answer_to_the_look_prevents_the_hold() {
+    let mut run = Run::of(holding(), [app(MAIN)]);
+    run.term();
+    run.now = secs(15);
+    let mut actions = Vec::new();
+    run.machine.step(secs(15), Event::Time, &mut actions);
+    run.event(Event::Signal(Signal::TERM, OUTSIDE)).expect("unready, watch");
+    run.noted(|note| matches!(note, Note::Again { made: crate::core::note::Made::Hurried, .. }));
+    run.event(Event::Seen(run.look(crate::core::Look::Main(MAIN)))).expect("tell 7 TERM");
+}
