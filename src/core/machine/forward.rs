@@ -22,7 +22,7 @@ impl Machine {
     }
 
     /// To whom it concerns, now that it is known what runs.
-    pub(super) fn forward_behind(&mut self, signal: Signal, snapshot: &Snapshot, main: Pid, actions: &mut Vec<Action>) {
+    pub(super) fn forward_behind(signal: Signal, snapshot: &Snapshot, main: Pid, actions: &mut Vec<Action>) {
         for pid in targets::behind(snapshot, main, signal) {
             send(targets::target(pid, main, snapshot.get(pid), false), signal, actions);
         }

@@ -275,7 +275,7 @@ impl Machine {
         self.plain |= snapshot.get(main).is_some_and(|process| !process.shell);
         match question {
             Question::IsStop(signal, sender) => self.on_seen_for_stop(now, signal, sender, snapshot, main, actions),
-            Question::Forward(signal) => self.forward_behind(signal, snapshot, main, actions),
+            Question::Forward(signal) => Self::forward_behind(signal, snapshot, main, actions),
             Question::Plan => self.announce(now, snapshot, main, actions),
             Question::Drain(why) => self.tell_or_hold(now, why, snapshot, main, actions),
             Question::Release(why) => self.tell(now, why, snapshot, main, actions),
