@@ -77,7 +77,7 @@ pub enum Note {
 }
 
 /// A process and the signal it was or will be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Told {
     /// Its pid.
     pub pid: Pid,
@@ -88,7 +88,7 @@ pub struct Told {
 }
 
 /// Why the drain begins now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Why {
     /// There is no delay.
     NoDelay,

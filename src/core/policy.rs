@@ -30,7 +30,7 @@ pub const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 pub const HOLD_WITHOUT_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Everything that decides how a stop goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct Policy {
     /// How long the server serves on after the stop signal.
@@ -63,7 +63,7 @@ pub struct Policy {
 }
 
 /// When the graceful signal is held back until the answers in flight have gone out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hold {
     /// When there is a delay and the program is not known to drain by itself.
     Auto,
@@ -74,7 +74,7 @@ pub enum Hold {
 }
 
 /// Which signal the server is stopped with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopSignal {
     /// By what runs: the table of programs, else the signal as received if the server handles it,
     /// else TERM.
@@ -86,7 +86,7 @@ pub enum StopSignal {
 }
 
 /// Which signals start a stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopOn {
     /// TERM, QUIT, and the graceful signal of the program that runs when it comes from outside the
     /// container: images of httpd, haproxy and PostgreSQL are stopped with those.

@@ -11,6 +11,8 @@ mod sweep;
 mod timers;
 
 #[cfg(test)]
+mod explore;
+#[cfg(test)]
 mod tests;
 
 use super::note::{Told, Why};
@@ -19,7 +21,7 @@ use std::collections::VecDeque;
 use timers::{Timer, Timers};
 
 /// The state of one server's life under lameduck.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Machine {
     policy: Policy,
     /// The base name of the command: what the server is called when `/proc` does not tell.
@@ -41,7 +43,7 @@ pub struct Machine {
 }
 
 /// The main process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Main {
     NotYet,
     Running(Pid),
@@ -49,7 +51,7 @@ enum Main {
 }
 
 /// What a look at the processes is wanted for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Question {
     /// Whether this signal is the graceful one of what runs, and so starts a stop.
     IsStop(Signal, Sender),
@@ -70,7 +72,7 @@ enum Question {
 }
 
 /// The stop that was asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Stop {
     signal: Signal,
     sender: Sender,
@@ -78,7 +80,7 @@ struct Stop {
 }
 
 /// The drain: who was told, and how it goes behind a shell.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Drain {
     /// Who was told, and with what.
     told: Vec<Told>,
@@ -102,7 +104,7 @@ struct Drain {
 }
 
 /// The sweep: who was told, and whether everything was killed already.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Sweep {
     /// Who had a signal of theirs, in the drain or since.
     told: Vec<Pid>,
@@ -110,11 +112,22 @@ struct Sweep {
     killed: bool,
     /// No time is given to what was left behind.
     at_once: bool,
-    /// When the main process ended during a drain: that drain's deadline, if it has one. Taken once a
-    /// leftover is found to own a port of the clients'.
-    drain_until: Option<Option<Tick>>,
+    /// What a leftover that owns a port of the clients' may have; taken once one is found.
+    rest: Rest,
     /// Not everything could be waited for.
     left_behind: bool,
+}
+
+/// What was left of the drain when the main process ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Rest {
+    /// There was no drain.
+    #[default]
+    Nothing,
+    /// All until this moment.
+    Until(Tick),
+    /// The drain has no deadline.
+    Unlimited,
 }
 
 // === impl Machine ===

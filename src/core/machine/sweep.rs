@@ -1,6 +1,6 @@
 //! The end: the main process's status, what it left behind, and the exit.
 
-use super::{Machine, Main, Question, Timer};
+use super::{Machine, Main, Question, Rest, Timer};
 use crate::core::action::{Hook, Target};
 use crate::core::note::{Ended, Made, Told};
 use crate::core::{Action, Delivery, Note, Phase, Pid, Process, Sender, Signal, Snapshot, Tick, WaitStatus, targets};
@@ -42,7 +42,10 @@ impl Machine {
         self.asked.iter_mut().for_each(|question| *question = Question::Nothing);
         self.timers.clear();
         self.phase = Phase::Sweeping;
-        self.sweep.drain_until = if phase == Phase::Draining { Some(drained_until) } else { None };
+        self.sweep.rest = match phase {
+            Phase::Draining => drained_until.map_or(Rest::Unlimited, Rest::Until),
+            _ => Rest::Nothing,
+        };
         let until = match (phase, self.stop) {
             (Phase::Killing, _) => killed_until,
             (Phase::Draining, _) if self.was_wrapper() => drained_until,
@@ -66,7 +69,7 @@ impl Machine {
         }
         if !children_left {
             self.finish(now, false, actions);
-        } else if self.sweep.at_once && self.sweep.drain_until.is_none() {
+        } else if self.sweep.at_once && self.sweep.rest == Rest::Nothing {
             self.on_sweep_over(now, actions);
         } else if !self.sweep.killed && !self.asked.contains(&Question::Leftovers) {
             // A process whose parent has just ended is our child from now on.
@@ -103,12 +106,12 @@ impl Machine {
 
     /// What still owns a port of the clients' is the server, whatever the main process was.
     fn give_the_rest_of_the_drain(&mut self) {
-        let Some(drain_until) = self.sweep.drain_until.take() else { return };
-        self.sweep.at_once = false;
-        match drain_until {
-            Some(until) => self.timers.set(Timer::Sweep, until),
-            None => self.timers.stop(Timer::Sweep),
+        match std::mem::take(&mut self.sweep.rest) {
+            Rest::Nothing => return,
+            Rest::Until(until) => self.timers.set(Timer::Sweep, until),
+            Rest::Unlimited => self.timers.stop(Timer::Sweep),
         }
+        self.sweep.at_once = false;
     }
 
     fn had_its_signal(&self, process: &Process) -> bool {

@@ -22,7 +22,7 @@ pub(super) enum Timer {
 }
 
 /// A table of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Timers([Option<Tick>; 7]);
 
 const ALL: [Timer; 7] = [Timer::Hook, Timer::Delay, Timer::Hold, Timer::Poll, Timer::Drain, Timer::Kill, Timer::Sweep];

@@ -49,7 +49,7 @@ fn the_signal_asked_for_beats_the_table() {
 fn a_rewritten_stop_signal_is_the_graceful_signal() {
     for stop_signal in [StopSignal::Auto, StopSignal::Same] {
         let rewrite = vec![(Signal::TERM, Some(Signal::USR2))];
-        Run::of(Policy { rewrite, stop_signal, ..Policy::default() }, [nginx(MAIN)])
+        Run::of(Policy { stop_signal, rewrite, ..Policy::default() }, [nginx(MAIN)])
             .term()
             .expect("unready, tell 7 USR2");
     }
@@ -180,7 +180,7 @@ fn the_exit_status_is_the_servers_own_and_mapped_as_asked() {
 #[test]
 fn a_server_that_goes_by_itself_is_reported_without_a_stop() {
     let mut run = Run::of(delayed(), [nginx(MAIN)]);
-    run.at(secs(9)).died(MAIN, WaitStatus::from_raw(11 | 0x80)).expect("unready, exit 139");
+    run.at(secs(9)).died(MAIN, WaitStatus::from_raw(0x80 | 0x0b)).expect("unready, exit 139");
     run.noted(|note| {
         matches!(note, Note::Ended(ended) if ended.stop_took.is_none() && ended.phase == Phase::Serving && !ended.killed)
     });
