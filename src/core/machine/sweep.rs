@@ -115,10 +115,8 @@ impl Machine {
     }
 
     fn had_its_signal(&self, process: &Process) -> bool {
-        let told_as_group = self.policy.group
-            && self.drain.main_told.is_some()
-            && self.drain.targets.contains(&Target::Group(process.group));
-        told_as_group || self.sweep.told.contains(&process.pid)
+        let with_its_group = self.drain.targets.contains(&Target::Group(process.group));
+        with_its_group || self.sweep.told.contains(&process.pid)
     }
 
     pub(super) fn on_sweep_over(&mut self, now: Tick, actions: &mut Vec<Action>) {

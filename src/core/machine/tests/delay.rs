@@ -185,3 +185,13 @@ fn the_moment_of_the_kill_is_known_ahead() {
     run.at(secs(47)).phase(Phase::Killing);
     assert_eq!(run.machine.kill_at(), None);
 }
+
+#[test]
+fn a_plan_that_comes_too_late_is_not_announced() {
+    let mut run = Run::of(delayed(), [app(MAIN)]);
+    let mut actions = Vec::new();
+    run.machine.step(secs(0), Event::Signal(Signal::TERM, OUTSIDE), &mut actions);
+    // The answer is taken for the question about the plan, which was asked first.
+    run.late(secs(15)).phase(Phase::Draining);
+    run.not_noted(|note| matches!(note, Note::LameDuck { .. }));
+}

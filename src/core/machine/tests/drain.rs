@@ -1,7 +1,7 @@
 //! The graceful signal, a second stop signal after it, the deadline and the kill.
 
 use super::{INSIDE, OUTSIDE, Run, TERMINAL};
-use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, program, secs, sleep};
+use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, program, secs, shell, sleep};
 use crate::core::note::Made;
 use crate::core::{Event, Note, Phase, Policy, Signal, StopSignal, WaitStatus};
 
@@ -197,4 +197,12 @@ fn a_server_that_ended_by_itself_just_before_the_kill_keeps_its_status() {
     let mut run = draining(Policy::default());
     run.at(ms(30_001)).expect("kill all").exited(MAIN, 0).expect("exit 0");
     run.noted(|note| matches!(note, Note::Ended(ended) if !ended.killed && ended.code == 0));
+}
+
+#[test]
+fn an_interrupt_that_is_a_stop_signal_is_passed_on_during_the_drain_and_so_is_a_term_that_is_none() {
+    let stop_on = crate::core::policy::StopOn::These([Signal::INT].into_iter().collect());
+    let mut run = Run::of(Policy { stop_on, ..Policy::default() }, [shell(MAIN), nginx(20).under(MAIN)]);
+    run.signal(Signal::INT, TERMINAL).expect("unready, tell 20 under 7 QUIT").at(secs(1));
+    run.signal(Signal::INT, TERMINAL).term().expect("pass INT to 20 under 7, pass TERM to 20 under 7");
 }

@@ -3,7 +3,7 @@
 use super::{OUTSIDE, Run};
 use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, program, secs};
 use crate::core::policy::Hold;
-use crate::core::{Event, Note, Phase, Policy, Signal};
+use crate::core::{Action, Event, Note, Phase, Policy, Signal};
 
 fn holding() -> Policy {
     Policy { watch: true, hold: Hold::Auto, ..delayed() }
@@ -22,7 +22,7 @@ fn the_signal_is_held_until_two_samples_running_owe_nothing() {
     for owed in [3, 0, 1, 0] {
         run.event(Event::Owed(Some(owed))).expect("");
     }
-    run.at(secs(16)).event(Event::Owed(Some(0))).expect("tell 7 TERM");
+    run.at(secs(16)).event(Event::Owed(Some(0))).expect("tell 7 TERM").deadline(Some(secs(45)));
     // It was told once, and what is owed later is its own affair.
     run.event(Event::Owed(Some(0))).event(Event::Owed(Some(0))).at(secs(29)).expect("");
 }
@@ -115,7 +115,10 @@ fn a_held_signal_is_chosen_when_it_goes_out() {
 #[test]
 fn waking_late_from_a_hold_asks_and_kills_in_order() {
     let mut run = held(holding());
-    run.late(secs(100)).expect("kill all").phase(Phase::Killing);
+    let mut actions = Vec::new();
+    run.machine.step(secs(100), Event::Time, &mut actions);
+    assert!(matches!(actions[..], [Action::Look(_), Action::Note(_), Action::KillAll]), "{actions:?}");
+    run.phase(Phase::Killing);
 }
 
 #[test]
@@ -137,4 +140,16 @@ fn a_stop_signal_before_the_answer_to_the_look_prevents_the_hold() {
     run.event(Event::Signal(Signal::TERM, OUTSIDE)).expect("unready, watch");
     run.noted(|note| matches!(note, Note::Again { made: crate::core::note::Made::Hurried, .. }));
     run.event(Event::Seen(run.look(crate::core::Look::Main(MAIN)))).expect("tell 7 TERM");
+}
+
+#[test]
+fn an_interrupt_during_a_hold_reaches_the_server_and_the_hold_goes_on() {
+    let mut run = held(holding());
+    run.at(secs(16)).signal(Signal::INT, crate::core::Sender::Kernel).expect("pass INT to 7").deadline(Some(secs(30)));
+}
+
+#[test]
+fn a_server_that_ends_while_held_was_no_wrapper() {
+    let mut run = held(holding());
+    run.born(app(8)).at(secs(16)).exited(MAIN, 0).expect("unwatch, tell 8 TERM").deadline(Some(secs(21)));
 }

@@ -98,3 +98,9 @@ fn hooks_that_were_not_asked_for_end_nothing() {
     run.term().event(Event::HookEnded(Hook::OnStop)).event(Event::HookEnded(Hook::OnExit)).expect("unready");
     run.phase(Phase::LameDuck).deadline(Some(secs(15)));
 }
+
+#[test]
+fn the_exit_hook_of_a_server_that_went_by_itself_is_cut_by_a_stop_signal() {
+    let mut run = Run::of(hooked(), [app(MAIN)]);
+    run.exited(MAIN, 3).at(secs(1)).term().expect("unready, start on-exit, kill on-exit, exit 3");
+}

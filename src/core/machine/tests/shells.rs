@@ -95,7 +95,7 @@ fn a_loop_that_went_on_to_the_server_is_told_for_what_it_is_now() {
     // First seen gone at 100 ms.
     run.at(ms(599)).expect("").at(ms(600)).expect("tell 7 QUIT");
     run.noted(|note| matches!(note, Note::WentOn { told } if told[0].signal == Signal::QUIT && told[0].pid == MAIN));
-    run.term().signal(Signal::INT, TERMINAL).expect("pass TERM to 7, pass INT to 7");
+    run.term().signal(Signal::INT, TERMINAL).expect("pass TERM to 7, pass INT to 7").deadline(Some(secs(30)));
     run.at(secs(1)).exited(MAIN, 0).expect("exit 0");
 }
 
@@ -111,9 +111,12 @@ fn a_restart_loop_is_ended_and_the_new_server_told() {
 
 #[test]
 fn a_shell_that_is_busy_with_the_same_children_is_left_alone() {
-    let mut run = Run::of(Policy::default(), [shell(MAIN), nginx(20).under(MAIN)]);
+    let mut run =
+        Run::of(Policy { drain: Some(ms(30_050)), ..Policy::default() }, [shell(MAIN), nginx(20).under(MAIN)]);
     run.term().expect("unready, tell 20 under 7 QUIT");
     run.gone(20).at(secs(29)).expect("").phase(Phase::Draining);
+    // Once everything was killed it is not looked at any more.
+    run.at(ms(30_050)).expect("kill all").deadline(Some(ms(32_050)));
 }
 
 #[test]

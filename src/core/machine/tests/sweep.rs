@@ -3,7 +3,7 @@
 use super::{INSIDE, OUTSIDE, Run};
 use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, secs, shell, sleep};
 use crate::core::note::Made;
-use crate::core::{Event, Note, Phase, Policy, Signal, WaitStatus};
+use crate::core::{Action, Event, Note, Phase, Policy, Signal, WaitStatus};
 
 #[test]
 fn after_a_stop_leftovers_are_told_and_given_the_linger() {
@@ -29,6 +29,7 @@ fn nothing_is_waited_out_when_nothing_is_left() {
 fn when_the_server_goes_by_itself_leftovers_get_no_time() {
     let mut run = Run::of(delayed(), [app(MAIN), app(8)]);
     run.at(secs(1)).exited(MAIN, 3).expect("unready, kill all, exit 3");
+    assert!(!run.notes.contains(&Note::LeftBehind), "no time was given that could have been too short");
     run.noted(|note| matches!(note, Note::Ended(ended) if ended.left_behind));
 }
 
@@ -187,4 +188,24 @@ fn the_answer_to_a_look_at_the_server_is_not_taken_for_one_at_the_leftovers() {
     }
     run.gone(MAIN).gone(20).born(app(20));
     run.event(Event::Seen(run.look(crate::core::Look::Children))).expect("tell 20 TERM");
+}
+
+#[test]
+fn leftovers_are_looked_at_once_for_a_batch_of_deaths_and_never_after_the_kill() {
+    let mut machine = crate::core::Machine::new(Policy::default(), "app");
+    let mut actions = Vec::new();
+    let looks = |actions: &mut Vec<Action>| actions.drain(..).filter(|a| matches!(a, Action::Look(_))).count();
+    machine.step(ms(0), Event::Started(MAIN), &mut actions);
+    machine.step(ms(0), Event::Signal(Signal::TERM, OUTSIDE), &mut actions);
+    let mut killed = machine.clone();
+    assert_eq!(looks(&mut actions), 1);
+    machine.step(ms(1), Event::Died(MAIN, WaitStatus::exited(0)), &mut actions);
+    for _ in 0..3 {
+        machine.step(ms(1), Event::Reaped { children_left: true }, &mut actions);
+    }
+    assert_eq!(looks(&mut actions), 1);
+    killed.step(secs(30), Event::Time, &mut actions);
+    killed.step(secs(31), Event::Died(MAIN, WaitStatus::killed(Signal::KILL)), &mut actions);
+    killed.step(secs(31), Event::Reaped { children_left: true }, &mut actions);
+    assert_eq!((killed.phase(), looks(&mut actions)), (Phase::Sweeping, 0));
 }
