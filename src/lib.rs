@@ -7,14 +7,14 @@
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
 
 pub mod cli;
-#[deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod core;
 pub mod exit;
 pub mod log;
-#[deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod run;
 #[allow(unsafe_code)]
-#[deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod sys;
 
 use std::ffi::{OsStr, OsString};

@@ -9,8 +9,8 @@ use std::ffi::{c_char, c_int};
 
 #[allow(unsafe_code, reason = "the C runtime calls `main` by this name")]
 #[unsafe(no_mangle)]
-extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
+extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
     // SAFETY: these are the arguments that the C runtime gave us.
-    let args = unsafe { lameduck::sys::args::collect(argc, argv) };
+    let args = unsafe { lameduck::sys::args::collect(count, words) };
     lameduck::sys::process::exit(lameduck::run_as_init(&args))
 }

@@ -15,7 +15,7 @@ pub enum Note {
         sender: Sender,
         /// The plan: what will be sent to whom when the delay is over.
         plan: Vec<Told>,
-        /// When it will be over, counted from now, if no hook has to end first.
+        /// How long, counted from now, or from the end of the on-stop hook when there is one.
         delay: Duration,
         /// How long the drain may take then.
         drain: Option<Duration>,

@@ -10,14 +10,14 @@ type Tree = HashMap<Pid, Stat>;
 
 /// The main process; with all its descendants when it is a shell.
 pub(super) fn at_main(main: Pid) -> Snapshot {
-    let Some(process) = procfs::stat(main).and_then(|stat| process(main, &stat)) else { return Snapshot::default() };
+    let Some(process) = procfs::stat(main).map(|stat| process(main, &stat)) else { return Snapshot::default() };
     if !process.shell {
         return Snapshot { processes: vec![process] };
     }
     let tree = tree();
     let descendants = descendants(&tree, main);
     let mut processes: Vec<Process> =
-        descendants.iter().filter_map(|pid| process_with_pipes(*pid, tree.get(pid)?)).collect();
+        descendants.iter().filter_map(|pid| Some(process_with_pipes(*pid, tree.get(pid)?))).collect();
     mark_listening(&mut processes);
     processes.push(process);
     Snapshot { processes }
@@ -26,8 +26,11 @@ pub(super) fn at_main(main: Pid) -> Snapshot {
 /// Our own children that are alive.
 pub(super) fn at_children(own_pid: Pid) -> Snapshot {
     let tree = tree();
-    let children = tree.iter().filter(|(_, stat)| stat.parent == own_pid);
-    Snapshot { processes: children.filter_map(|(pid, stat)| process(*pid, stat)).collect() }
+    let mut processes: Vec<Process> =
+        descendants(&tree, own_pid).iter().filter_map(|pid| Some(process(*pid, tree.get(pid)?))).collect();
+    mark_listening(&mut processes);
+    processes.retain(|process| process.parent == own_pid);
+    Snapshot { processes }
 }
 
 /// The descendants of `ancestor` that have not ended, by id and name.
@@ -55,12 +58,9 @@ fn descendants(tree: &Tree, ancestor: Pid) -> Vec<Pid> {
     found
 }
 
-fn process(pid: Pid, stat: &Stat) -> Option<Process> {
-    if matches!(stat.state, 'X') {
-        return None;
-    }
+fn process(pid: Pid, stat: &Stat) -> Process {
     let (caught, blocked) = procfs::caught_and_blocked(pid);
-    Some(Process {
+    Process {
         pid,
         parent: stat.parent,
         group: stat.group,
@@ -71,12 +71,11 @@ fn process(pid: Pid, stat: &Stat) -> Option<Process> {
         stdin_pipe: None,
         stdout_pipe: None,
         listens: false,
-    })
+    }
 }
 
-fn process_with_pipes(pid: Pid, stat: &Stat) -> Option<Process> {
-    let process = process(pid, stat)?;
-    Some(Process { stdin_pipe: procfs::pipe(pid, 0), stdout_pipe: procfs::pipe(pid, 1), ..process })
+fn process_with_pipes(pid: Pid, stat: &Stat) -> Process {
+    Process { stdin_pipe: procfs::pipe(pid, 0), stdout_pipe: procfs::pipe(pid, 1), ..process(pid, stat) }
 }
 
 /// Marks those that own a listening socket, or whose descendants do: a master may leave the ports to

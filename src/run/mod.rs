@@ -114,12 +114,10 @@ impl Shell {
     /// Does one thing, and returns what came of it if the machine is to know.
     fn perform(&mut self, action: Action) -> Option<Event> {
         match action {
-            Action::Send(delivery) => {
-                match perform::send(delivery) {
-                    Ok(()) => self.say.forwarded(delivery),
-                    Err(error) => self.say.undelivered(delivery, &error),
-                }
-            }
+            Action::Send(delivery) => match perform::send(delivery) {
+                Ok(()) => self.say.forwarded(delivery),
+                Err(error) => self.say.undelivered(delivery, &error),
+            },
             Action::KillAll => {
                 let killed = perform::kill_all(self.own_pid, self.machine.main());
                 self.say.killed(&killed);

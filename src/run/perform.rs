@@ -72,7 +72,8 @@ pub(super) fn kill_all(own_pid: Pid, main: Option<Pid>) -> Vec<(Pid, String)> {
     let mut killed: Vec<(Pid, String)> = Vec::new();
     let mut seen = HashSet::new();
     for _ in 0..ROUNDS {
-        let new: Vec<_> = look::names_of_descendants(own_pid).into_iter().filter(|(pid, _)| seen.insert(*pid)).collect();
+        let new: Vec<_> =
+            look::names_of_descendants(own_pid).into_iter().filter(|(pid, _)| seen.insert(*pid)).collect();
         if new.is_empty() {
             break;
         }

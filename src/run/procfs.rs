@@ -78,7 +78,7 @@ pub(super) fn listening_sockets() -> HashSet<u64> {
             let mut fields = line.split_ascii_whitespace().skip(3);
             let state = fields.next()?;
             let inode = fields.nth(5)?;
-            (state == LISTEN).then(|| inode.parse().ok())?
+            if state == LISTEN { inode.parse::<u64>().ok() } else { None }
         }));
     }
     found

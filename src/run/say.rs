@@ -9,7 +9,7 @@ use crate::core::duration::Written;
 use crate::core::note::{Ended, Made, Told, Why};
 use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Sender, Signal, Target, Tick, WaitStatus};
 use crate::log;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io;
 use std::time::Duration;
 use tracing::{debug, error, info, warn};
@@ -123,8 +123,15 @@ impl Say {
                     "{signal} from {from}; serving on for {}, then {}{}", Written(*delay), Tellings(plan), Limit(*drain));
             }
             Note::Holding { owed, longest } => {
-                info!(phase, owed = owed, elapsed_s = elapsed, remaining_s = remaining,
-                    "waiting for {} answers still owed, at most {}", owed.unwrap_or(0), Written(*longest));
+                info!(
+                    phase,
+                    owed = owed,
+                    elapsed_s = elapsed,
+                    remaining_s = remaining,
+                    "waiting for {} answers still owed, at most {}",
+                    owed.unwrap_or(0),
+                    Written(*longest)
+                );
             }
             Note::Draining { cause, why, told, drain, waits_for } => {
                 let cause = cause.map(|(signal, sender)| (signal, From::read(sender)));
@@ -153,7 +160,12 @@ impl Say {
                 }
             }
             Note::Killing { drain } => {
-                warn!(phase, elapsed_s = elapsed, "the drain did not end within {}: killing what is left", Written(*drain));
+                warn!(
+                    phase,
+                    elapsed_s = elapsed,
+                    "the drain did not end within {}: killing what is left",
+                    Written(*drain)
+                );
             }
             Note::Sweeping { budget, told } => {
                 let told = Tellings(told);
@@ -214,11 +226,38 @@ impl Say {
         let during = ended.phase.name();
         let elapsed = times.elapsed;
         if ended.killed || killed_by_others || (ended.stop_took.is_none() && by_signal.is_some()) {
-            warn!(phase, during, exit_code = ended.code, ended_by = signal, core_dumped = core, killed = ended.killed, elapsed_s = elapsed, "{text}");
+            warn!(
+                phase,
+                during,
+                exit_code = ended.code,
+                ended_by = signal,
+                core_dumped = core,
+                killed = ended.killed,
+                elapsed_s = elapsed,
+                "{text}"
+            );
         } else if quiet {
-            debug!(phase, during, exit_code = ended.code, ended_by = signal, core_dumped = core, killed = ended.killed, elapsed_s = elapsed, "{text}");
+            debug!(
+                phase,
+                during,
+                exit_code = ended.code,
+                ended_by = signal,
+                core_dumped = core,
+                killed = ended.killed,
+                elapsed_s = elapsed,
+                "{text}"
+            );
         } else {
-            info!(phase, during, exit_code = ended.code, ended_by = signal, core_dumped = core, killed = ended.killed, elapsed_s = elapsed, "{text}");
+            info!(
+                phase,
+                during,
+                exit_code = ended.code,
+                ended_by = signal,
+                core_dumped = core,
+                killed = ended.killed,
+                elapsed_s = elapsed,
+                "{text}"
+            );
         }
     }
 }
@@ -365,7 +404,8 @@ fn names(all: impl ExactSizeIterator<Item = String>) -> String {
     let more = all.len().saturating_sub(MOST_NAMES);
     let mut text = all.take(MOST_NAMES).collect::<Vec<_>>().join(", ");
     if more > 0 {
-        text.push_str(&format!(" and {more} more"));
+        // Writing to a string cannot fail.
+        let _ = write!(text, " and {more} more");
     }
     text
 }

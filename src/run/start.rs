@@ -89,7 +89,9 @@ fn candidates(name: &OsStr) -> Vec<PathBuf> {
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
     // An empty entry is the current directory.
-    std::env::split_paths(&path).map(|dir| if dir.as_os_str().is_empty() { Path::new(".").join(name) } else { dir.join(name) }).collect()
+    std::env::split_paths(&path)
+        .map(|dir| if dir.as_os_str().is_empty() { Path::new(".").join(name) } else { dir.join(name) })
+        .collect()
 }
 
 fn try_to_run(path: &Path, child: &mut Child<'_>) -> io::Result<Pid> {
@@ -119,13 +121,15 @@ struct Environ {
 
 impl Environ {
     fn of(keep_ours: bool, own_pid: Pid) -> Self {
-        let names_us = std::env::var_os("LISTEN_PID").is_some_and(|pid| pid.as_bytes() == own_pid.to_string().as_bytes());
+        let names_us =
+            std::env::var_os("LISTEN_PID").is_some_and(|pid| pid.as_bytes() == own_pid.to_string().as_bytes());
         let words = spawn::environ();
         let is_ours = |word: &CString| {
             let name = word.as_bytes().split(|byte| *byte == b'=').next().unwrap_or_default();
             cli::is_own_variable(name)
         };
-        let changed = (!keep_ours && words.iter().any(is_ours)).then(|| words.into_iter().filter(|word| !is_ours(word)).collect());
+        let changed = (!keep_ours && words.iter().any(is_ours))
+            .then(|| words.into_iter().filter(|word| !is_ours(word)).collect());
         Self { changed, names_us }
     }
 }

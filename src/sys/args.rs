@@ -10,13 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 /// Copies the arguments that C's `main` was given.
 ///
 /// # Safety
-/// `argv` points to at least `argc` pointers to C strings, as the C runtime gives them to `main`.
+/// `words_at` points to at least `count` pointers to C strings, as the C runtime gives them to `main`.
 #[must_use]
-pub unsafe fn collect(argc: c_int, argv: *const *const c_char) -> Vec<OsString> {
-    let mut words = Vec::with_capacity(usize::try_from(argc).unwrap_or(0));
-    for at in 0..usize::try_from(argc).unwrap_or(0) {
+pub unsafe fn collect(count: c_int, words_at: *const *const c_char) -> Vec<OsString> {
+    let mut words = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+    for at in 0..usize::try_from(count).unwrap_or(0) {
         // SAFETY: by this function's contract `at` is within the array.
-        let word = unsafe { *argv.add(at) };
+        let word = unsafe { *words_at.add(at) };
         if word.is_null() {
             break;
         }

@@ -1,7 +1,7 @@
 //! Writing to standard error without ever waiting.
 //!
 //! Whoever reads our log may be slow or dead, and the log of PID 1 must not stop PID 1. The obvious
-//! way, O_NONBLOCK by F_SETFL, would change the descriptor for the server too: the two share one
+//! way, `O_NONBLOCK` by `F_SETFL`, would change the descriptor for the server too: the two share one
 //! open file. So each kind of file has its own way of asking not to wait.
 
 use super::last_error;
@@ -101,7 +101,7 @@ fn write(fd: i32, bytes: &[u8]) -> io::Result<usize> {
     nix::unistd::write(fd, bytes).map_err(io::Error::from)
 }
 
-/// `pwritev2` with RWF_NOWAIT, at the current position.
+/// `pwritev2` with `RWF_NOWAIT`, at the current position.
 fn write_nowait(bytes: &[u8]) -> io::Result<usize> {
     let part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     // SAFETY: one vector over a live slice, which is only read.

@@ -104,6 +104,9 @@ impl Mask {
     #[must_use]
     pub fn signals(&self) -> SignalSet {
         // SAFETY: the set is initialised.
-        (1..=64).filter_map(Signal::new).filter(|s| unsafe { libc::sigismember(&raw const self.0, s.number()) } == 1).collect()
+        (1..=64)
+            .filter_map(Signal::new)
+            .filter(|s| unsafe { libc::sigismember(&raw const self.0, s.number()) } == 1)
+            .collect()
     }
 }

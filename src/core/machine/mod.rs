@@ -289,7 +289,7 @@ impl Machine {
         match question {
             Question::IsStop(signal, sender) => self.on_seen_for_stop(now, signal, sender, snapshot, main, actions),
             Question::Forward(signal) => Self::forward_behind(signal, snapshot, main, actions),
-            Question::Plan => self.announce(now, snapshot, main, actions),
+            Question::Plan => self.announce(snapshot, main, actions),
             Question::Drain(why) => self.tell_or_hold(now, why, snapshot, main, actions),
             Question::Release(why) => self.tell(now, why, snapshot, main, actions),
             Question::Poll => self.on_polled(now, snapshot, main, actions),

@@ -117,15 +117,14 @@ impl Machine {
     }
 
     /// Says what will happen and when, now that it is known to whom.
-    pub(super) fn announce(&mut self, now: Tick, snapshot: &Snapshot, main: Pid, actions: &mut Vec<Action>) {
+    pub(super) fn announce(&mut self, snapshot: &Snapshot, main: Pid, actions: &mut Vec<Action>) {
         let Some(stop) = self.stop.filter(|_| self.phase == Phase::LameDuck) else { return };
         let plan = targets::choose(&self.policy, snapshot, main, &self.spawned_as, stop.signal);
-        let delay = self.timers.get(Timer::Delay).map_or(self.policy.delay, |ends| ends.saturating_sub(now));
         actions.push(Action::Note(Note::LameDuck {
             signal: stop.signal,
             sender: stop.sender,
             plan: plan.iter().map(Told::from).collect(),
-            delay,
+            delay: self.policy.delay,
             drain: self.policy.drain,
         }));
     }
