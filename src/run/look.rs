@@ -146,7 +146,8 @@ mod tests {
 
     #[test]
     fn the_owner_of_a_port_is_known_behind_a_shell() {
-        let server = "import socket, sys; s = socket.create_server(('127.0.0.1', 0)); print(1, flush=True); sys.stdin.read()";
+        let server =
+            "import socket, sys; s = socket.create_server(('127.0.0.1', 0)); print(1, flush=True); sys.stdin.read()";
         let mut child = std::process::Command::new("sh")
             .args(["-c", "python3 -c \"$0\"; :", server])
             .stdin(std::process::Stdio::piped())

@@ -16,7 +16,7 @@ mod explore;
 mod tests;
 
 use super::note::{Told, Why};
-use super::{Action, Event, Look, Phase, Pid, Policy, Sender, Signal, Snapshot, Tick, WaitStatus};
+use super::{Action, Event, Look, Phase, Pid, Policy, Sender, Signal, Snapshot, Tick, WaitStatus, programs};
 use std::collections::VecDeque;
 use timers::{Timer, Timers};
 
@@ -34,7 +34,7 @@ pub struct Machine {
     /// What each look that is under way is wanted for.
     asked: VecDeque<Question>,
     /// The main process was seen to be no shell; that does not change any more.
-    plain: bool,
+    plain: Option<Plain>,
     stop: Option<Stop>,
     drain: Drain,
     sweep: Sweep,
@@ -48,6 +48,13 @@ enum Main {
     NotYet,
     Running(Pid),
     Ended { status: WaitStatus, phase: Phase },
+}
+
+/// A main process that is no shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Plain {
+    /// The graceful signal of its program, when the table has one.
+    graceful: Option<Signal>,
 }
 
 /// What a look at the processes is wanted for.
@@ -144,7 +151,7 @@ impl Machine {
             timers: Timers::default(),
             early: Vec::new(),
             asked: VecDeque::new(),
-            plain: false,
+            plain: None,
             stop: None,
             drain: Drain::default(),
             sweep: Sweep::default(),
@@ -285,7 +292,11 @@ impl Machine {
             return;
         }
         let Main::Running(main) = self.main else { return };
-        self.plain |= snapshot.get(main).is_some_and(|process| !process.shell);
+        if self.plain.is_none()
+            && let Some(process) = snapshot.get(main).filter(|process| !process.shell)
+        {
+            self.plain = Some(Plain { graceful: programs::lookup(process.program()).map(|program| program.graceful) });
+        }
         match question {
             Question::IsStop(signal, sender) => self.on_seen_for_stop(now, signal, sender, snapshot, main, actions),
             Question::Forward(signal) => Self::forward_behind(signal, snapshot, main, actions),

@@ -19,7 +19,8 @@ impl Machine {
                 } else if self.stop.is_some_and(|stop| stop.signal == signal) {
                     // What began the stop repeats it, even when the program it is of has gone.
                     Some(true)
-                } else if self.main().is_none() {
+                } else if self.main().is_none() || self.plain.is_some_and(|plain| plain.graceful != Some(signal)) {
+                    // Known already, so that the signals of a plain server cost no look each.
                     Some(false)
                 } else {
                     None
