@@ -43,7 +43,7 @@ pub(crate) fn send_until(ended: &Receiver<()>, port: u16) -> Vec<Request> {
 fn ask(port: u16, path: &str) -> io::Result<()> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: server\r\nConnection: close\r\n\r\n")?;
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: server\r\nConnection: close\r\n\r\n").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     if answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("ok\n") {

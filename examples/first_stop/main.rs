@@ -117,9 +117,8 @@ fn watch(title: &str, options: &[&str]) -> Result<Stop, Box<dyn Error>> {
     // It fails only when the balancer has stopped by itself, which the next line tells.
     let _ = end.send(());
     let requests = balancer.join().map_err(|_| "the balancer failed")?;
+    let (log, gone) = log.join().map_err(|_| "the log could not be read")?;
     let status = child.wait()?;
-    let gone = Instant::now();
-    let log = log.join().map_err(|_| "the log could not be read")?;
     let stop = Stop { began, requests, log, gone, status: status.to_string() };
     picture::print(&stop, PEACE);
     Ok(stop)
@@ -140,8 +139,10 @@ fn port_of(stdout: ChildStdout) -> Result<u16, Box<dyn Error>> {
     Ok(line.trim().parse().map_err(|_| "the server did not start")?)
 }
 
-fn timed_lines(stderr: ChildStderr) -> Vec<(Instant, String)> {
-    BufReader::new(stderr).lines().map_while(Result::ok).map(|line| (Instant::now(), line)).collect()
+/// The lines of the log with their times, and the time of its end: that of lameduck.
+fn timed_lines(stderr: ChildStderr) -> (Vec<(Instant, String)>, Instant) {
+    let lines = BufReader::new(stderr).lines().map_while(Result::ok).map(|line| (Instant::now(), line)).collect();
+    (lines, Instant::now())
 }
 
 /// Prints at once, also into a pipe.

@@ -12,12 +12,13 @@ pub(crate) fn print(stop: &Stop, before: Duration) {
     let first = stop.began - before;
     let mut events = events(stop);
     let mut row = first;
-    while row < stop.gone {
+    let end_of_all = events.iter().map(|(when, _)| *when).max().unwrap_or(first);
+    while row < end_of_all {
         let end = row + ROW;
         let (now, later): (Vec<_>, Vec<_>) = events.into_iter().partition(|(when, _)| *when < end);
         let (ahead, within): (Vec<_>, Vec<_>) = now.into_iter().partition(|(when, _)| *when <= row);
         tell(stop.began, &ahead);
-        println!("    {}   {}", seconds(stop.began, row), marks(stop, row, end));
+        println!("{}", format!("    {}   {}", seconds(stop.began, row), marks(stop, row, end)).trim_end());
         tell(stop.began, &within);
         events = later;
         row = end;

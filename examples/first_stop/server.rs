@@ -57,9 +57,17 @@ pub(crate) fn serve() -> io::Result<()> {
 
 /// One request. A client that goes away is its own problem.
 fn answer(mut stream: TcpStream) {
-    let mut request = [0; 1024];
-    let length = stream.set_nonblocking(false).and_then(|()| stream.read(&mut request)).unwrap_or(0);
-    if request.get(..length).is_some_and(|request| request.starts_with(b"GET /slow ")) {
+    let mut request = Vec::new();
+    let mut piece = [0; 1024];
+    // To the end of the request: closing a connection with something unread on it resets it, and
+    // the answer is lost.
+    while !request.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut piece) {
+            Ok(length) if length > 0 => request.extend_from_slice(&piece[..length]),
+            _ => return,
+        }
+    }
+    if request.starts_with(b"GET /slow ") {
         thread::sleep(SLOW);
     }
     let _ = stream.write_all(ANSWER);
