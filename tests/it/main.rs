@@ -1,1 +1,3 @@
-fn main() {}
+//! The integration tests: one program, so that it is linked once.
+
+mod containers;

@@ -1,0 +1,91 @@
+//! One container: started, waited for, stopped, and always removed.
+
+use super::image::{self, Slot};
+use super::log::Log;
+use std::net::TcpStream;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A container with lameduck as PID 1. It is removed when this is dropped.
+pub(super) struct Container {
+    name: String,
+}
+
+/// What a container came to.
+pub(super) struct Stopped {
+    /// Its exit status.
+    pub(super) code: i32,
+    /// What lameduck logged.
+    pub(super) log: Log,
+    /// How long `docker stop` took.
+    pub(super) took: Duration,
+}
+
+/// Runs `docker` and returns what it printed; its complaint when it failed.
+pub(super) fn docker(args: &[&str]) -> Result<Output, String> {
+    let output = Command::new("docker").args(args).output().map_err(|error| error.to_string())?;
+    if output.status.success() { Ok(output) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+// === impl Container ===
+
+impl Container {
+    /// Starts `command` under lameduck with `flags`, in a container with `options`, and waits until
+    /// the port of `slot` is open.
+    pub(super) fn start(slot: Slot, options: &[&str], flags: &[&str], command: &[&str]) -> Self {
+        let name = format!("lameduck-it-{}-{}", std::process::id(), slot.number);
+        let container = Self { name };
+        let own = ["run", "--detach", "--network", "host", "--name", &container.name];
+        let log = ["--log", "json"];
+        let args = [&own, options, &[image::NAME], &log, flags, &["--"], command].concat();
+        docker(&args).unwrap_or_else(|why| panic!("docker run: {why}"));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(("127.0.0.1", slot.port)).is_err() {
+            assert!(Instant::now() < deadline, "the server does not come up: {}", container.words());
+            thread::sleep(Duration::from_millis(20));
+        }
+        container
+    }
+
+    /// Starts a process in it that outlives everything, beside the server.
+    pub(super) fn exec_something_that_stays(&self) {
+        docker(&["exec", "--detach", &self.name, "/bin/busybox", "sleep", "1000"]).expect("docker exec");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !self.processes().contains("sleep 1000") {
+            assert!(Instant::now() < deadline, "docker exec: {}", self.processes());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Stops it as an operator does. The grace is far above what any test needs: whatever ends
+    /// before it was not ended by the engine.
+    pub(super) fn stop(&self) -> Stopped {
+        let began = Instant::now();
+        docker(&["stop", "--time", "60", &self.name]).expect("docker stop");
+        let took = began.elapsed();
+        let state = docker(&["inspect", "--format", "{{.State.ExitCode}}", &self.name]).expect("docker inspect");
+        let code = String::from_utf8_lossy(&state.stdout).trim().parse().expect("an exit status");
+        Stopped { code, log: Log::read(&self.words()), took }
+    }
+
+    fn processes(&self) -> String {
+        let output = docker(&["top", &self.name, "-eo", "pid,args"]).expect("docker top");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Its standard error.
+    fn words(&self) -> String {
+        let output = docker(&["logs", &self.name]).expect("docker logs");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+}
+
+// === impl Drop ===
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        // When it was never made there is nothing to remove.
+        let _ = docker(&["rm", "--force", "--volumes", &self.name]);
+    }
+}

@@ -1,0 +1,222 @@
+//! An image with nginx, HAProxy, httpd, dash and lameduck, made of what is installed here: each
+//! program with the libraries that `ldd` names. It takes a second or two, needs no registry, and is
+//! made once per test run.
+
+use super::container::docker;
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::SystemTime;
+
+/// The image's name. One is kept, so that nothing piles up.
+pub(super) const NAME: &str = "lameduck-it-servers";
+
+/// A configuration for each container of a run, with ports of its own.
+const SLOTS: usize = 16;
+
+/// What runs in it.
+const PROGRAMS: [&str; 5] = ["/usr/sbin/nginx", "/usr/sbin/haproxy", "/usr/sbin/apache2", "/bin/sh", "/bin/busybox"];
+
+/// The modules that httpd needs to answer and to pass requests on.
+const HTTPD_MODULES: [&str; 4] = ["mpm_event", "authz_core", "proxy", "proxy_http"];
+
+/// The ports of one configuration.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    /// Its number: the configuration is in `/etc/it/NUMBER`.
+    pub(super) number: usize,
+    /// The server's port.
+    pub(super) port: u16,
+    /// Where the server finds the one that answers slowly.
+    pub(super) backend: u16,
+}
+
+/// A slot that nobody else uses, or why there is none.
+pub(super) fn slot() -> Result<Slot, String> {
+    static SLOTS_MADE: OnceLock<Result<Vec<Slot>, String>> = OnceLock::new();
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let slots = SLOTS_MADE.get_or_init(make).as_ref().map_err(Clone::clone)?;
+    Ok(*slots.get(NEXT.fetch_add(1, Ordering::Relaxed)).expect("more tests than slots: raise SLOTS"))
+}
+
+fn make() -> Result<Vec<Slot>, String> {
+    if docker(&["version"]).is_err() {
+        return Err("no Docker engine answers".to_owned());
+    }
+    if let Some(missing) = PROGRAMS.iter().find(|program| !Path::new(program).exists()) {
+        return Err(format!("{missing} is not installed (.ci/run installs what the tests need)"));
+    }
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("containers-{}", std::process::id()));
+    let slots = fill(&root);
+    import(&root);
+    fs::remove_dir_all(&root).expect("the root file system can be removed again");
+    Ok(slots)
+}
+
+/// Puts the root file system together.
+fn fill(root: &Path) -> Vec<Slot> {
+    let modules = HTTPD_MODULES.map(|module| format!("/usr/lib/apache2/modules/mod_{module}.so"));
+    let mut files: BTreeSet<PathBuf> = PROGRAMS.iter().map(PathBuf::from).chain(modules.map(PathBuf::from)).collect();
+    let lameduck = binary();
+    for file in files.clone().iter().chain([&lameduck]) {
+        files.extend(libraries(file));
+    }
+    for file in &files {
+        copy(file, &inside(root, file));
+    }
+    copy(&lameduck, &root.join("lameduck"));
+    for directory in ["tmp", "dev", "proc", "sys", "var/log/nginx", "var/lib/nginx", "var/www"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
+    write(root, "etc/passwd", "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n");
+    write(root, "etc/group", "root:x:0:\nnogroup:x:65534:\n");
+    write(root, "var/www/index.txt", "done\n");
+    let slots: Vec<Slot> = (0..SLOTS).map(|number| Slot { number, port: port(), backend: port() }).collect();
+    for slot in &slots {
+        let Slot { number, port, backend } = slot;
+        write(root, &format!("etc/it/{number}/nginx.conf"), &nginx(*port, *backend));
+        write(root, &format!("etc/it/{number}/haproxy.cfg"), &haproxy(*port, *backend));
+        write(root, &format!("etc/it/{number}/httpd.conf"), &httpd(*port, *backend));
+    }
+    slots
+}
+
+/// What is shipped, if it is of today; else what cargo built, which brings its libraries along.
+fn binary() -> PathBuf {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let shipped = top.join("target/dist/lameduck");
+    let sources = newest(&top.join("src")).max(newest(&top.join("Cargo.toml"))).max(newest(&top.join("Cargo.lock")));
+    if newest(&shipped) > sources { shipped } else { env!("CARGO_BIN_EXE_lameduck").into() }
+}
+
+fn newest(path: &Path) -> Option<SystemTime> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let below = entries.filter_map(|entry| newest(&entry.path())).max();
+    below.max(fs::metadata(path).and_then(|metadata| metadata.modified()).ok())
+}
+
+/// The files `ldd` names: shared libraries and the loader. None for a static program.
+fn libraries(program: &Path) -> Vec<PathBuf> {
+    let output = Command::new("ldd").arg(program).output().expect("ldd is there");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect()
+}
+
+/// A port that is free now and stays so: below those that the kernel hands out to clients.
+fn port() -> u16 {
+    static LAST: Mutex<u16> = Mutex::new(0);
+    let mut last = LAST.lock().unwrap();
+    if *last == 0 {
+        *last = 20_000 + u16::try_from(std::process::id() % 8_000).unwrap();
+    }
+    loop {
+        *last += 1;
+        if TcpListener::bind(("127.0.0.1", *last)).is_ok() {
+            return *last;
+        }
+    }
+}
+
+fn import(root: &Path) {
+    // It is not there on the first run.
+    let _ = docker(&["image", "rm", "--force", NAME]);
+    let mut tar = Command::new("tar");
+    tar.arg("-C").arg(root).args(["--owner=0", "--group=0", "-c", "."]).stdout(Stdio::piped());
+    let mut tar = tar.spawn().expect("tar is there");
+    let mut import = Command::new("docker");
+    import.args(["import", "--change", r#"ENTRYPOINT ["/lameduck"]"#, "-", NAME]);
+    let output = import.stdin(tar.stdout.take().unwrap()).output().unwrap();
+    assert!(output.status.success(), "docker import: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(tar.wait().unwrap().success());
+}
+
+fn inside(root: &Path, file: &Path) -> PathBuf {
+    root.join(file.strip_prefix("/").unwrap())
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    fs::copy(from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+}
+
+fn write(root: &Path, file: &str, text: &str) {
+    let file = root.join(file);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+fn nginx(port: u16, backend: u16) -> String {
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .iter()
+        .map(|kind| format!("    {kind}_temp_path /tmp/{kind};\n"))
+        .collect();
+    format!(
+        "daemon off;
+worker_processes 2;
+pid /tmp/nginx.pid;
+error_log stderr warn;
+events {{
+}}
+http {{
+    access_log off;
+{temporary}    server {{
+        listen 127.0.0.1:{port};
+        location / {{
+            return 200 \"done\\n\";
+        }}
+        location /slow {{
+            proxy_buffering off;
+            proxy_pass http://127.0.0.1:{backend};
+        }}
+    }}
+}}
+"
+    )
+}
+
+fn haproxy(port: u16, backend: u16) -> String {
+    format!(
+        "defaults
+    mode http
+    timeout connect 5s
+    timeout client 10s
+    timeout server 10s
+frontend front
+    bind 127.0.0.1:{port}
+    http-request return status 200 content-type text/plain string \"done\\n\" unless {{ path /slow }}
+    default_backend back
+backend back
+    server slow 127.0.0.1:{backend}
+"
+    )
+}
+
+fn httpd(port: u16, backend: u16) -> String {
+    let modules: String = HTTPD_MODULES
+        .iter()
+        .map(|module| format!("LoadModule {module}_module /usr/lib/apache2/modules/mod_{module}.so\n"))
+        .collect();
+    format!(
+        "{modules}ServerName localhost
+PidFile /tmp/httpd.pid
+DefaultRuntimeDir /tmp
+User nobody
+Group nogroup
+Listen 127.0.0.1:{port}
+ErrorLog /dev/stderr
+DocumentRoot /var/www
+StartServers 1
+ThreadsPerChild 25
+ProxyPass /slow http://127.0.0.1:{backend}/slow
+<Directory /var/www>
+    Require all granted
+</Directory>
+"
+    )
+}
