@@ -110,6 +110,7 @@ fn watch(title: &str, options: &[&str]) -> Result<Stop, Box<dyn Error>> {
     let (end, ended) = mpsc::channel();
     let balancer = thread::spawn(move || balancer::send_until(&ended, port));
 
+    let first = Instant::now();
     thread::sleep(PEACE);
     let began = Instant::now();
     kill(Pid::from_raw(i32::try_from(child.id())?), Signal::SIGTERM)?;
@@ -120,7 +121,7 @@ fn watch(title: &str, options: &[&str]) -> Result<Stop, Box<dyn Error>> {
     let (log, gone) = log.join().map_err(|_| "the log could not be read")?;
     let status = child.wait()?;
     let stop = Stop { began, requests, log, gone, status: status.to_string() };
-    picture::print(&stop, PEACE);
+    picture::print(&stop, first);
     Ok(stop)
 }
 

@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 /// How much time a row stands for.
 const ROW: Duration = Duration::from_millis(250);
 
-/// Prints the stop, from `before` ahead of the signal to the end.
-pub(crate) fn print(stop: &Stop, before: Duration) {
+/// Prints the stop, from `first` on to the end.
+pub(crate) fn print(stop: &Stop, first: Instant) {
     println!("    seconds   each o is a request that was answered, each X one that was lost");
-    let first = stop.began - before;
     let mut events = events(stop);
     let mut row = first;
     let end_of_all = events.iter().map(|(when, _)| *when).max().unwrap_or(first);

@@ -2,6 +2,7 @@
 //! program with the libraries that `ldd` names. It takes a second or two, needs no registry, and is
 //! made once per test run.
 
+use super::config;
 use super::container::docker;
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,9 +22,6 @@ const SLOTS: usize = 16;
 
 /// What runs in it.
 const PROGRAMS: [&str; 5] = ["/usr/sbin/nginx", "/usr/sbin/haproxy", "/usr/sbin/apache2", "/bin/sh", "/bin/busybox"];
-
-/// The modules that httpd needs to answer and to pass requests on.
-const HTTPD_MODULES: [&str; 4] = ["mpm_event", "authz_core", "proxy", "proxy_http"];
 
 /// The ports of one configuration.
 #[derive(Clone, Copy)]
@@ -60,7 +58,7 @@ fn make() -> Result<Vec<Slot>, String> {
 
 /// Puts the root file system together.
 fn fill(root: &Path) -> Vec<Slot> {
-    let modules = HTTPD_MODULES.map(|module| format!("/usr/lib/apache2/modules/mod_{module}.so"));
+    let modules = config::HTTPD_MODULES.map(|module| format!("/usr/lib/apache2/modules/mod_{module}.so"));
     let mut files: BTreeSet<PathBuf> = PROGRAMS.iter().map(PathBuf::from).chain(modules.map(PathBuf::from)).collect();
     let lameduck = binary();
     for file in files.clone().iter().chain([&lameduck]) {
@@ -80,9 +78,9 @@ fn fill(root: &Path) -> Vec<Slot> {
     let slots: Vec<Slot> = (0..SLOTS).map(|number| Slot { number, port: port(), backend: port() }).collect();
     for slot in &slots {
         let Slot { number, port, backend } = slot;
-        write(root, &format!("etc/it/{number}/nginx.conf"), &nginx(*port, *backend));
-        write(root, &format!("etc/it/{number}/haproxy.cfg"), &haproxy(*port, *backend));
-        write(root, &format!("etc/it/{number}/httpd.conf"), &httpd(*port, *backend));
+        write(root, &format!("etc/it/{number}/nginx.conf"), &config::nginx(*port, *backend));
+        write(root, &format!("etc/it/{number}/haproxy.cfg"), &config::haproxy(*port, *backend));
+        write(root, &format!("etc/it/{number}/httpd.conf"), &config::httpd(*port, *backend));
     }
     slots
 }
@@ -149,74 +147,4 @@ fn write(root: &Path, file: &str, text: &str) {
     let file = root.join(file);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, text).unwrap();
-}
-
-fn nginx(port: u16, backend: u16) -> String {
-    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .iter()
-        .map(|kind| format!("    {kind}_temp_path /tmp/{kind};\n"))
-        .collect();
-    format!(
-        "daemon off;
-worker_processes 2;
-pid /tmp/nginx.pid;
-error_log stderr warn;
-events {{
-}}
-http {{
-    access_log off;
-{temporary}    server {{
-        listen 127.0.0.1:{port};
-        location / {{
-            return 200 \"done\\n\";
-        }}
-        location /slow {{
-            proxy_buffering off;
-            proxy_pass http://127.0.0.1:{backend};
-        }}
-    }}
-}}
-"
-    )
-}
-
-fn haproxy(port: u16, backend: u16) -> String {
-    format!(
-        "defaults
-    mode http
-    timeout connect 5s
-    timeout client 10s
-    timeout server 10s
-frontend front
-    bind 127.0.0.1:{port}
-    http-request return status 200 content-type text/plain string \"done\\n\" unless {{ path /slow }}
-    default_backend back
-backend back
-    server slow 127.0.0.1:{backend}
-"
-    )
-}
-
-fn httpd(port: u16, backend: u16) -> String {
-    let modules: String = HTTPD_MODULES
-        .iter()
-        .map(|module| format!("LoadModule {module}_module /usr/lib/apache2/modules/mod_{module}.so\n"))
-        .collect();
-    format!(
-        "{modules}ServerName localhost
-PidFile /tmp/httpd.pid
-DefaultRuntimeDir /tmp
-User nobody
-Group nogroup
-Listen 127.0.0.1:{port}
-ErrorLog /dev/stderr
-DocumentRoot /var/www
-StartServers 1
-ThreadsPerChild 25
-ProxyPass /slow http://127.0.0.1:{backend}/slow
-<Directory /var/www>
-    Require all granted
-</Directory>
-"
-    )
 }

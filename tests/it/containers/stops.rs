@@ -30,9 +30,13 @@ fn in_a_container(name: &str, test: impl FnOnce(Slot)) {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     match image::slot() {
         Ok(slot) => test(slot),
-        // Not with a macro: those are swallowed when a test passes.
-        Err(why) => writeln!(std::io::stderr(), "skipped: containers::{name}: {why}").unwrap(),
+        Err(why) => tell(&format!("skipped: containers::{name}: {why}")),
     }
+}
+
+/// Says something that is seen also when the test passes: what `println!` prints is not.
+fn tell(text: &str) {
+    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
 }
 
 /// Stops a container that is asked all the time.
@@ -68,10 +72,10 @@ impl Watched {
 
         let closed = draining.time().saturating_sub(CLOSING);
         let lost = requests.iter().filter(|r| r.outcome != Outcome::Answered && r.began < closed);
-        let lost: Vec<_> = lost.map(|r| (r.slow, closed - r.began, &r.outcome)).collect();
+        let lost: Vec<_> = lost.map(|r| (r.slow, closed.saturating_sub(r.began), &r.outcome)).collect();
         assert!(lost.is_empty(), "lost, so long before the port was closed: {lost:?}\n{}", log.text);
 
-        let began = draining.time() - draining.elapsed();
+        let began = draining.time().saturating_sub(draining.elapsed());
         let in_the_delay = requests.iter().filter(|r| r.began > began && r.began < closed).count();
         assert!(in_the_delay >= 40, "only {in_the_delay} requests in the delay");
         let in_flight = requests.iter().filter(|r| r.slow && r.began < closed && r.ended > draining.time()).count();
@@ -83,7 +87,8 @@ impl Watched {
     fn last_answer(&self) -> Duration {
         let draining = self.stopped.log.phase("draining");
         let answered = self.requests.iter().filter(|r| r.outcome == Outcome::Answered);
-        answered.map(|r| r.ended).max().unwrap() - (draining.time() - draining.elapsed())
+        let began = draining.time().saturating_sub(draining.elapsed());
+        answered.map(|r| r.ended).max().unwrap().saturating_sub(began)
     }
 }
 
@@ -101,7 +106,7 @@ fn nginx_stopped_under_load_answers_everything_and_waits_for_nothing_else() {
             "stop {gone:.2?} = delay {DELAY:?} + drain {:.2?}, of it after the last answer {idle:.2?}; docker stop {engine:.2?} more",
             gone.saturating_sub(DELAY)
         );
-        writeln!(std::io::stderr(), "containers: nginx: {} requests; {figures}", watched.requests.len()).unwrap();
+        tell(&format!("containers: nginx: {} requests; {figures}", watched.requests.len()));
         assert!(idle <= Duration::from_millis(100), "{figures}\n{}", log.text);
         assert!(engine <= Duration::from_secs(1), "{figures}\n{}", log.text);
     });

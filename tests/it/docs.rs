@@ -1,0 +1,172 @@
+//! What the documentation says is what the program does: flags, variables, the table of programs, and
+//! the numbers of the examples.
+
+use lameduck::core::duration::{self, Written};
+use lameduck::core::{Budget, Policy, programs};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+fn read(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+fn lameduck(args: &[&str], environ: &[(String, String)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lameduck"));
+    command.args(args).envs(environ.iter().cloned()).output().expect("lameduck runs")
+}
+
+/// The words of a text that begin with `prefix` and go on in these characters.
+fn words(text: &str, prefix: &str, goes_on: fn(char) -> bool) -> BTreeSet<String> {
+    let all = text.split(|c: char| !goes_on(c)).filter(|word| word.starts_with(prefix) && word.len() > prefix.len());
+    all.map(str::to_owned).collect()
+}
+
+fn flags(text: &str) -> BTreeSet<String> {
+    words(text, "--", |c| c.is_ascii_lowercase() || c == '-')
+}
+
+fn variables(text: &str) -> BTreeSet<String> {
+    words(text, "LAMEDUCK_", |c| c.is_ascii_uppercase() || c == '_')
+}
+
+/// The rows of the table under a heading, each as its cells.
+fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
+    let (_, section) = text.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no {heading}"));
+    let rows = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let cells = |row: &str| row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect();
+    rows.skip(2).map(cells).collect()
+}
+
+#[test]
+fn the_readme_lists_the_flags_and_variables_of_the_help_page_and_no_others() {
+    let help = String::from_utf8(lameduck(&["--help"], &[]).stdout).unwrap();
+    let rows = table(&read("README.md"), "## Flags and variables");
+    let column = |at: usize| rows.iter().map(|row| row[at].clone()).collect::<Vec<_>>().join("\n");
+    assert_eq!(flags(&column(0)), flags(&help));
+    assert_eq!(variables(&column(1)), variables(&help));
+}
+
+#[test]
+fn the_readme_knows_no_variable_that_lameduck_does_not() {
+    let known = variables(&String::from_utf8(lameduck(&["--help"], &[]).stdout).unwrap());
+    let files = ["README.md", "Dockerfile.example", "examples/ecs/README.md", "examples/nginx/README.md"];
+    for file in files {
+        let mut used = variables(&read(file));
+        // Of the build, not of the program.
+        used.remove("LAMEDUCK_GIT_HASH");
+        // A `LAMEDUCK_*` in running text is cut to nothing by `words`.
+        assert!(used.is_subset(&known), "{file}: {:?}", used.difference(&known).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_readme_has_the_table_of_programs() {
+    let rows = table(&read("README.md"), "## Which signal stops which server");
+    let written: BTreeSet<(String, String, bool)> = rows
+        .iter()
+        .flat_map(|row| {
+            let names = row[0].split(", ").map(|name| name.trim_matches('`').to_owned());
+            names.map(|name| (name, format!("SIG{}", row[1]), row[2] == "yes"))
+        })
+        .collect();
+    let known = programs::all().iter().map(|p| (p.name.to_owned(), p.graceful.to_string(), p.drains)).collect();
+    assert_eq!(written, known);
+}
+
+#[test]
+fn the_readme_and_the_dockerfile_build_with_the_one_script() {
+    let build = read(".ci/build");
+    let flags = build.lines().find(|line| line.starts_with("flags=")).expect("the flags").trim_start_matches("flags=");
+    assert!(read("README.md").contains(flags.trim_matches('"')), "README.md shows other flags than {flags}");
+    assert!(read("README.md").contains(".ci/build"));
+    assert!(read("Dockerfile.example").contains(".ci/build"));
+}
+
+/// The numbers of one container in an example.
+#[derive(Debug, Default)]
+struct Numbers {
+    variables: Vec<(String, String)>,
+    /// What the platform waits before it kills.
+    grace: Option<Duration>,
+}
+
+// === impl Numbers ===
+
+impl Numbers {
+    /// Reads a piece of a file: every variable with its value, and the number behind `key`.
+    fn read(text: &str, key: &str) -> Self {
+        let mut numbers = Self::default();
+        let code = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect::<Vec<_>>().join("\n");
+        for name in ["LAMEDUCK_DELAY", "LAMEDUCK_DRAIN_TIMEOUT", "LAMEDUCK_LINGER", "LAMEDUCK_GRACE"] {
+            if let Some(value) = after(&code, name) {
+                numbers.variables.push((name.to_owned(), value));
+            }
+        }
+        numbers.grace = after(&code, key).map(|value| duration::parse(&value).unwrap());
+        numbers
+    }
+
+    fn get(&self, name: &str) -> Option<Duration> {
+        let value = self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        value.map(|value| duration::parse(value).unwrap())
+    }
+
+    /// The stop fits into what the platform waits, and the container knows that number.
+    fn assert_they_fit(&self, what: &str) {
+        let grace = self.grace.unwrap_or_else(|| panic!("{what}: no grace period in {self:?}"));
+        assert_eq!(self.get("LAMEDUCK_GRACE"), Some(grace), "{what}: the container is told another limit");
+        let policy = Policy {
+            delay: self.get("LAMEDUCK_DELAY").unwrap_or_else(|| panic!("{what}: no delay")),
+            drain: Some(self.get("LAMEDUCK_DRAIN_TIMEOUT").unwrap_or_else(|| panic!("{what}: no drain timeout"))),
+            linger: self.get("LAMEDUCK_LINGER"),
+            ..Policy::default()
+        };
+        let budget = Budget::of(&policy);
+        assert!(budget.total().is_some_and(|total| total < grace), "{what}: {budget}, but {} is all", Written(grace));
+        // And lameduck itself says so.
+        let explained = lameduck(&["--explain"], &self.variables);
+        assert_eq!(explained.status.code(), Some(0), "{what}: {}", String::from_utf8_lossy(&explained.stdout));
+    }
+}
+
+/// The duration that stands after a word, with only punctuation and `"value"` between them.
+fn after(text: &str, word: &str) -> Option<String> {
+    let rest = text.split_once(word)?.1.trim_start_matches(|c: char| !c.is_ascii_digit() && c != '\n');
+    let value: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
+    (!value.is_empty()).then_some(value)
+}
+
+#[test]
+fn the_numbers_of_the_examples_fit_into_what_their_platform_waits() {
+    Numbers::read(&read("examples/ecs/task-definition.json"), "\"stopTimeout\"").assert_they_fit("ecs");
+    let kubernetes = read("examples/kubernetes/deployment.yaml");
+    Numbers::read(&kubernetes, "terminationGracePeriodSeconds").assert_they_fit("kubernetes");
+    let compose = read("examples/compose/compose.yaml");
+    let (web, inside) = compose.split_once("\n  inside:\n").expect("two services");
+    Numbers::read(web, "stop_grace_period").assert_they_fit("compose: web");
+    Numbers::read(inside, "stop_grace_period").assert_they_fit("compose: inside");
+}
+
+#[test]
+fn the_dockerfiles_have_the_delay_and_drain_that_the_deployments_have() {
+    let deployed = Numbers::read(&read("examples/compose/compose.yaml"), "stop_grace_period");
+    for file in ["Dockerfile.example", "examples/nginx/Dockerfile"] {
+        let built = Numbers::read(&read(file), "none");
+        for name in ["LAMEDUCK_DELAY", "LAMEDUCK_DRAIN_TIMEOUT"] {
+            assert!(built.get(name).is_some(), "{file}: {name}");
+            assert_eq!(built.get(name), deployed.get(name), "{file}: {name}");
+        }
+    }
+}
+
+#[test]
+fn nginx_of_the_examples_gives_up_before_it_is_killed() {
+    let built = Numbers::read(&read("examples/nginx/Dockerfile"), "none");
+    let nginx = after(&read("examples/nginx/nginx.conf"), "\nworker_shutdown_timeout");
+    let own = duration::parse(&nginx.expect("a limit of its own")).unwrap();
+    assert!(built.get("LAMEDUCK_DRAIN_TIMEOUT").is_some_and(|drain| own < drain));
+}
