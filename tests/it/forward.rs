@@ -1,0 +1,153 @@
+//! Signals reach the server: each of them, once, and a stop signal always.
+
+use crate::support::{Init, Running, alone, fixtures, procfs, scaled};
+use nix::libc;
+use std::time::{Duration, Instant};
+
+/// All that can be held and is not about a child's end.
+fn holdable() -> impl Iterator<Item = i32> {
+    (1..=64).filter(|signal| !matches!(*signal, libc::SIGKILL | libc::SIGSTOP | libc::SIGCHLD | 32 | 33))
+}
+
+#[test]
+fn every_signal_that_can_be_held_reaches_the_server_once() {
+    needs!();
+    let mut run = Init::new().flags(["--stop-on", "TERM"]).python(fixtures::RECORDER, &["15=7"]).spawn();
+    run.expect_stdout("ready\n");
+    // TERM last: it is the stop.
+    let all: Vec<i32> = holdable().filter(|signal| *signal != libc::SIGTERM).chain([libc::SIGTERM]).collect();
+    for signal in &all {
+        run.signal(*signal);
+        run.expect_stdout(&format!("got {signal}\n"));
+    }
+    run.expect_exit(7);
+    let expected: String = all.iter().map(|signal| format!("got {signal}\n")).collect();
+    assert_eq!(run.stdout(), format!("ready\n{expected}"));
+}
+
+#[test]
+fn quit_stops_as_term_does_and_reaches_the_server_as_what_it_is() {
+    needs!();
+    let mut run = Init::new().python(fixtures::RECORDER, &["3=7"]).spawn();
+    run.expect_stdout("ready\n");
+    run.signal(libc::SIGQUIT);
+    run.expect_exit(7);
+    assert_eq!(run.stdout(), "ready\ngot 3\n");
+}
+
+#[test]
+fn a_storm_of_signals_does_not_lose_the_stop() {
+    needs!();
+    let _alone = alone();
+    let mut run = Init::new().python(fixtures::RECORDER, &["15=7"]).spawn();
+    run.expect_stdout("ready\n");
+    let storm = [libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH, libc::SIGINT, 34, 50, 64];
+    for count in 0..100_000 {
+        // The queue of real-time signals has an end; the others merge.
+        let _ = run.try_signal(storm[count % storm.len()]);
+        if count % 1_000 == 0 {
+            run.stdout();
+        }
+    }
+    run.signal(libc::SIGTERM);
+    run.expect_exit(7);
+    let out = run.stdout();
+    assert_eq!(out.matches("got 15\n").count(), 1);
+    // Those with a higher number may wait behind TERM, on which the recorder leaves.
+    for signal in storm.into_iter().filter(|signal| *signal < libc::SIGTERM) {
+        assert!(out.contains(&format!("got {signal}\n")), "signal {signal} never came through");
+    }
+}
+
+/// Sends TERM as soon as the kernel would not drop it any more, and sees the end.
+fn stop_at_the_first_moment(flags: &[&str]) {
+    for count in 0..200 {
+        let mut run = Init::new().flags(flags).cmd(["/bin/sleep", "600"]).spawn();
+        let began = Instant::now();
+        // Once it waits for signals it no longer shows them as blocked; by then it has its child.
+        while !procfs::holds(run.pid, "SigBlk", libc::SIGTERM) && procfs::children(run.pid).is_empty() {
+            assert!(began.elapsed() < scaled(Duration::from_secs(20)), "run {count}: signals are never blocked");
+        }
+        run.signal(libc::SIGTERM);
+        run.expect_exit(128 + libc::SIGTERM);
+    }
+}
+
+#[test]
+fn a_stop_at_the_first_moment_is_not_lost() {
+    needs!();
+    stop_at_the_first_moment(&[]);
+}
+
+#[test]
+fn a_stop_at_the_first_moment_is_not_lost_in_group_mode() {
+    needs!();
+    stop_at_the_first_moment(&["--group"]);
+}
+
+#[test]
+fn a_signal_that_may_not_be_sent_is_a_log_line() {
+    needs!("setpriv");
+    let recorder = fixtures::python(fixtures::RECORDER, &["10=7"]);
+    let other = ["setpriv", "--reuid", "65534", "--clear-groups", "--"].map(Into::into);
+    let command: Vec<std::ffi::OsString> = other.into_iter().chain(recorder).collect();
+    let mut run = Init::new().through(["setpriv", "--bounding-set", "-kill", "--"]).cmd(command).spawn();
+    run.expect_stdout("ready\n");
+    run.signal(libc::SIGHUP);
+    run.expect_stderr("SIGHUP could not be sent");
+    run.goes_on_for(Duration::from_millis(100));
+    let main = run.main();
+    run.signal_to(main, libc::SIGUSR1);
+    run.expect_exit(7);
+    assert_eq!(run.stdout(), "ready\ngot 10\n");
+}
+
+#[test]
+fn signals_are_rewritten_and_dropped_as_asked() {
+    needs!();
+    let flags = ["--rewrite", "HUP:USR1,USR2:0", "-r", "RTMIN+3:RTMAX", "-r", "TERM:INT"];
+    let mut run = Init::new().flags(flags).python(fixtures::RECORDER, &["2=7"]).spawn();
+    run.expect_stdout("ready\n");
+    for (signal, seen) in [(libc::SIGHUP, "got 10\n"), (libc::SIGUSR2, ""), (37, "got 64\n")] {
+        run.signal(signal);
+        run.expect_stdout(seen);
+    }
+    run.signal(libc::SIGTERM);
+    run.expect_exit(7);
+    assert_eq!(run.stdout(), "ready\ngot 10\ngot 64\ngot 2\n");
+}
+
+/// A recorder and, in the same process group, another that is its child.
+fn pair(flags: &[&str]) -> Running {
+    let two = "import os\npid = os.fork()\nos.environ['WHO'] = 'main' if pid else 'child'\n\
+               import signal, sys\nevery = signal.valid_signals() - {9, 19, 17}\n\
+               signal.pthread_sigmask(signal.SIG_BLOCK, every)\n\
+               os.write(1, b'ready\\n')\n\
+               while True:\n n = signal.sigwaitinfo(every).si_signo\n \
+               os.write(1, b'%s got %d\\n' % (os.environ['WHO'].encode(), n))\n if n == 15: os._exit(0)\n";
+    let mut run = Init::new().flags(flags).python(two, &[]).spawn();
+    run.expect_stdout_times("ready\n", 2);
+    run
+}
+
+#[test]
+fn only_the_server_itself_gets_a_signal_unless_its_group_is_asked_for() {
+    needs!();
+    let mut run = pair(&[]);
+    run.signal(libc::SIGUSR1);
+    run.expect_stdout("main got 10\n");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(0);
+    let out = run.stdout();
+    assert!(!out.contains("child got 10"), "{out}");
+    assert!(out.contains("child got 15\n"), "swept: {out}");
+
+    let mut run = pair(&["--group"]);
+    run.signal(libc::SIGUSR1);
+    run.expect_stdout("main got 10\n");
+    run.expect_stdout("child got 10\n");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(0);
+    let out = run.stdout();
+    assert_eq!(out.matches("got 15\n").count(), 2, "{out}");
+}

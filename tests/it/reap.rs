@@ -1,0 +1,49 @@
+//! Orphans: every one is reaped, and none is taken for the server.
+
+use crate::support::{Init, Running, alone, fixtures, procfs, until};
+use nix::libc;
+
+fn zombies(run: &Running) -> usize {
+    procfs::children(run.pid).into_iter().filter(|child| procfs::state(*child) == Some('Z')).count()
+}
+
+#[test]
+fn five_thousand_orphans_at_once_leave_no_zombie() {
+    needs!();
+    let _alone = alone();
+    let mut run = Init::new().python(fixtures::ORPHANS, &["5000"]).spawn();
+    run.expect_stdout("orphaned\n");
+    until("all orphans are reaped", || zombies(&run) == 0);
+    assert!(!run.ended());
+    run.signal(libc::SIGTERM);
+    run.expect_exit(0);
+}
+
+#[test]
+fn orphans_are_told_of_when_asked_for() {
+    needs!();
+    let mut run = Init::new().flags(["--warn-on-reap"]).python(fixtures::ORPHANS, &["5"]).spawn();
+    run.expect_stdout("orphaned\n");
+    until("all orphans are reaped", || zombies(&run) == 0);
+    run.signal(libc::SIGTERM);
+    run.expect_exit(0);
+    assert_eq!(run.stderr().matches("exited with status 3; reaped").count(), 5, "{}", run.stderr());
+}
+
+#[test]
+fn orphans_come_to_it_when_it_is_not_process_1() {
+    needs!();
+    let mut run = Init::new().not_pid_one().flags(["-s", "-w"]).python(fixtures::ORPHANS, &["5"]).spawn();
+    run.expect_stdout("orphaned\n");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(0);
+    assert_eq!(run.stderr().matches("; reaped").count(), 5, "{}", run.stderr());
+}
+
+#[test]
+fn an_orphan_that_lives_on_does_not_hold_up_the_end() {
+    needs!();
+    let mut run = Init::new().cmd(["/bin/sh", "-c", "sleep 600 & exit 6"]).run();
+    run.expect_exit(6);
+    assert!(run.stderr().contains("sleep["), "the end names what it killed: {}", run.stderr());
+}

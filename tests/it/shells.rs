@@ -1,0 +1,187 @@
+//! Shells in front of the server: it drains all the same, its status is told where the shell lets it,
+//! and nothing is waited for that does not come.
+
+use crate::stop::stop_took;
+use crate::support::files::tempdir;
+use crate::support::{Init, Running, fixtures, http};
+use nix::libc;
+use std::time::Duration;
+
+/// A shell that has come to its end went on for at most this long after the server: far less than the
+/// drain time-out of 30 s, or the hour that a forgotten helper would take.
+const PROMPT: Duration = Duration::from_secs(12);
+
+/// Stops what runs while an answer is in flight, and sees the server drain, once.
+fn drains(mut run: Running, status: i32) -> String {
+    let port = run.told("port");
+    assert!(http::answers(port, "/"));
+    let slow = http::send(port, "/slow").unwrap();
+    run.signal(libc::SIGTERM);
+    assert!(slow.is_answered(), "an answer in flight was cut off: {}", run.stderr());
+    run.expect_exit(status);
+    let out = run.stdout();
+    assert_eq!(out.matches("got 15\n").count(), 1, "{out}\n{}", run.stderr());
+    assert_eq!(out.matches("drained\n").count(), 1, "{out}\n{}", run.stderr());
+    let took = stop_took(&mut run);
+    assert!(Duration::from_secs(1) <= took && took < PROMPT, "{took:?}\n{}", run.stderr());
+    out
+}
+
+/// A server of status 5 behind a line for `/bin/sh`.
+fn behind(line: &str) -> Running {
+    Init::new().env("STATUS", "5").shell(line).spawn()
+}
+
+#[test]
+fn behind_a_shell_that_only_runs_it() {
+    needs!();
+    drains(behind("$SERVER"), 5);
+}
+
+#[test]
+fn behind_a_shell_that_runs_it_instead_of_itself() {
+    needs!();
+    drains(behind("exec $SERVER"), 5);
+}
+
+#[test]
+fn between_two_other_commands() {
+    needs!();
+    let out = drains(behind("echo before; $SERVER; echo after=$?"), 0);
+    assert!(out.starts_with("before\n") && out.ends_with("drained\nafter=5\n"), "{out}");
+}
+
+#[test]
+fn at_the_writing_end_of_a_pipe() {
+    needs!();
+    drains(behind("$SERVER | cat"), 0);
+}
+
+#[test]
+fn at_the_reading_end_of_a_pipe() {
+    needs!();
+    drains(behind("sleep 3600 | $SERVER"), 5);
+}
+
+#[test]
+fn beside_a_helper_that_the_shell_waits_for_too() {
+    needs!();
+    drains(behind("sleep 3600 & $SERVER & wait"), 0);
+}
+
+#[test]
+fn in_the_background_of_a_shell_that_waits_for_it_alone() {
+    needs!();
+    drains(behind("$SERVER & wait $!"), 5);
+}
+
+#[test]
+fn behind_two_shells() {
+    needs!();
+    drains(behind("sh -c '$SERVER; exit $?'; exit $?"), 5);
+}
+
+#[test]
+fn stopped_while_the_shell_still_waits_for_something() {
+    needs!();
+    let line = "echo waiting; until [ -e /nowhere ]; do sleep 1; done; exec $SERVER";
+    let mut run = behind(line);
+    run.expect_stdout("waiting\n");
+    run.descendant("sleep");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(128 + libc::SIGTERM);
+    assert!(stop_took(&mut run) < PROMPT, "{}", run.stderr());
+}
+
+#[test]
+fn stopped_while_the_shell_waits_and_then_it_starts_the_server_after_all() {
+    needs!();
+    let dir = tempdir();
+    let gate = dir.path.join("gate");
+    let line = format!("until [ -e {gate} ]; do echo waiting; sleep 0.2; done; exec $SERVER", gate = gate.display());
+    let mut run = Init::new().env("STATUS", "5").env("DRAIN", "0.2").flags(["--delay", "500ms"]).shell(&line).spawn();
+    run.expect_stdout("waiting\n");
+    run.signal(libc::SIGTERM);
+    run.expect_stderr("serving on");
+    std::fs::write(&gate, "").unwrap();
+    let port = run.told("port");
+    assert!(http::answers(port, "/"));
+    run.expect_exit(5);
+    assert!(run.stdout().contains("drained\n"));
+}
+
+#[test]
+fn in_a_loop_that_starts_it_again() {
+    needs!();
+    let mut run = behind("while :; do $SERVER; done");
+    let port = run.told("port");
+    let slow = http::send(port, "/slow").unwrap();
+    run.signal(libc::SIGTERM);
+    assert!(slow.is_answered());
+    run.expect_stdout("drained\n");
+    // The loop ends with its shell; the server it had started anew is stopped in order too.
+    run.expect_exit(128 + libc::SIGTERM);
+    let out = run.stdout();
+    assert_eq!(out.matches("port ").count(), out.matches("drained\n").count(), "{out}\n{}", run.stderr());
+    assert!(stop_took(&mut run) < PROMPT, "{}", run.stderr());
+}
+
+#[test]
+fn behind_a_bash_with_an_exit_trap() {
+    needs!("bash");
+    let line = format!("trap 'echo bye' EXIT; {}; echo after=$?; exit 6", fixtures::SERVER_IN_SHELL);
+    let init = Init::new().env("STATUS", "5").env("S", fixtures::SERVER);
+    let out = drains(init.cmd(["bash", "-c", &line]).spawn(), 6);
+    assert!(out.ends_with("drained\nafter=5\nbye\n"), "{out}");
+}
+
+#[test]
+fn behind_a_script_that_forgot_its_exec() {
+    needs!();
+    let dir = tempdir();
+    let script = dir.file("entrypoint", format!("#!/bin/sh\nset -e\n{}\n", fixtures::SERVER_IN_SHELL), 0o755);
+    drains(Init::new().env("STATUS", "5").env("S", fixtures::SERVER).cmd([script]).files(dir).spawn(), 5);
+}
+
+#[test]
+fn behind_the_shell_of_busybox() {
+    needs!("busybox");
+    let line = format!("{}; exit $?", fixtures::SERVER_IN_SHELL);
+    drains(Init::new().env("STATUS", "5").env("S", fixtures::SERVER).cmd(["busybox", "sh", "-c", &line]).spawn(), 5);
+}
+
+#[test]
+fn behind_a_node_that_runs_a_shell_as_npm_does() {
+    needs!("node");
+    let npm = "const child = require('child_process').spawn('/bin/sh', ['-c', process.argv[1] + '; exit $?'], \
+               {stdio: 'inherit'});\n\
+               for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => child.kill(signal));\n\
+               child.on('exit', (code, signal) => process.exit(signal ? 143 : code));";
+    let init = Init::new().env("STATUS", "5").env("S", fixtures::SERVER);
+    drains(init.cmd(["node", "-e", npm, fixtures::SERVER_IN_SHELL]).spawn(), 143);
+}
+
+#[test]
+fn a_reload_reaches_the_server_and_not_the_shell() {
+    needs!();
+    let line = format!("{}; exit $?", r#"python3 -I -S -c "$R" 15=7"#);
+    let mut run = Init::new().env("R", fixtures::RECORDER).cmd(["/bin/sh", "-c", &line]).spawn();
+    run.expect_stdout("ready\n");
+    run.signal(libc::SIGHUP);
+    run.expect_stdout("got 1\n");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(7);
+}
+
+#[test]
+fn a_trap_of_the_shell_comes_first_and_the_log_says_whom_it_waits_for() {
+    needs!();
+    let line = "trap 'echo trapped; exit 8' TERM; echo ready; sleep 1; echo never";
+    let mut run = Init::new().cmd(["/bin/sh", "-c", line]).spawn();
+    run.expect_stdout("ready\n");
+    run.descendant("sleep");
+    run.signal(libc::SIGTERM);
+    run.expect_stderr("its trap runs once sleep[");
+    run.expect_exit(8);
+    assert_eq!(run.stdout(), "ready\ntrapped\n");
+}

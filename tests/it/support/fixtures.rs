@@ -1,0 +1,27 @@
+//! The programs that the tests run under lameduck: small, in Python, without its start-up modules.
+
+use std::ffi::OsString;
+
+/// Says `ready`, then `got N` for every signal it gets; leaves with C on signal N for each argument
+/// `N=C`.
+pub(crate) const RECORDER: &str = include_str!("../fixtures/recorder.py");
+
+/// A web server that drains. See the file.
+pub(crate) const SERVER: &str = include_str!("../fixtures/server.py");
+
+/// [`SERVER`] as a command in a line for a shell, where `$S` is the script.
+pub(crate) const SERVER_IN_SHELL: &str = r#"python3 -I -S -c "$S""#;
+
+/// Leaves many orphans at once to process 1.
+pub(crate) const ORPHANS: &str = include_str!("../fixtures/orphans.py");
+
+/// Never ends by itself, and has a helper that does not either.
+pub(crate) const STUBBORN: &str = include_str!("../fixtures/stubborn.py");
+
+/// Process 1 in the tests in which lameduck is not.
+pub(super) const HOLDER: &str = include_str!("../fixtures/holder.py");
+
+/// The words that run a script.
+pub(crate) fn python(script: &str, args: &[&str]) -> Vec<OsString> {
+    ["/usr/bin/python3", "-I", "-S", "-c", script].iter().chain(args).map(Into::into).collect()
+}

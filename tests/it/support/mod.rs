@@ -1,0 +1,70 @@
+//! What the tests are made of: starting an init in a world of its own, waiting for what it does, and
+//! the programs it runs.
+
+pub(crate) mod files;
+pub(crate) mod fixtures;
+pub(crate) mod http;
+pub(crate) mod init;
+pub(crate) mod procfs;
+mod running;
+mod tap;
+mod world;
+
+pub(crate) use init::Init;
+pub(crate) use running::Running;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Leaves a test that needs what this machine lacks: root always, and the programs named.
+macro_rules! needs {
+    ($($program:literal),*) => {
+        if let Some(why) = $crate::support::lacks(&[$($program),*]) {
+            return $crate::support::skipped(&why);
+        }
+    };
+}
+
+/// Where programs are looked for, by the tests and by what they start.
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What keeps a test from running here.
+pub(crate) fn lacks(programs: &[&str]) -> Option<String> {
+    if !nix::unistd::geteuid().is_root() {
+        return Some("needs root, to make namespaces".to_owned());
+    }
+    let missing = |program: &&&str| !PATH.split(':').any(|dir| Path::new(dir).join(program).exists());
+    ["python3"].iter().chain(programs).find(missing).map(|program| format!("needs {program}"))
+}
+
+/// Says so, past the capture of the test harness.
+pub(crate) fn skipped(why: &str) {
+    let thread = std::thread::current();
+    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// A limit on waiting, as long as this machine needs.
+pub(crate) fn scaled(limit: Duration) -> Duration {
+    let scale = std::env::var("LAMEDUCK_TEST_SCALE").ok().and_then(|scale| scale.parse().ok());
+    limit.mul_f64(scale.unwrap_or(1.0))
+}
+
+/// Held by tests that use up a whole machine, so that there is one of them at a time.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    // A test that failed has left nothing behind.
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until `holds`, looking again every few milliseconds.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = std::time::Instant::now();
+    let limit = scaled(Duration::from_secs(20));
+    while !holds() {
+        assert!(began.elapsed() < limit, "not within {limit:?}: {what}");
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}

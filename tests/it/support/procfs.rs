@@ -1,0 +1,55 @@
+//! A look at processes from outside.
+
+use std::fs;
+
+/// The fields of `/proc/PID/stat` from the state on.
+fn stat(pid: i32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after) = text.rsplit_once(") ")?;
+    Some(after.split_ascii_whitespace().map(str::to_owned).collect())
+}
+
+/// `R`, `S`, `T`, `Z`…; `None` when there is no such process.
+pub(crate) fn state(pid: i32) -> Option<char> {
+    stat(pid)?.first()?.chars().next()
+}
+
+/// The process group that has the terminal of `pid`, and its own.
+pub(crate) fn foreground_and_own_group(pid: i32) -> Option<(i32, i32)> {
+    let stat = stat(pid)?;
+    Some((stat.get(5)?.parse().ok()?, stat.get(2)?.parse().ok()?))
+}
+
+/// The children of a process that are still to be reaped or alive.
+pub(crate) fn children(pid: i32) -> Vec<i32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// All processes below one.
+pub(crate) fn descendants(pid: i32) -> Vec<i32> {
+    let children = children(pid);
+    let below: Vec<i32> = children.iter().flat_map(|child| descendants(*child)).collect();
+    children.into_iter().chain(below).collect()
+}
+
+/// What the kernel calls it.
+pub(crate) fn comm(pid: i32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
+}
+
+/// One line of `/proc/PID/status`.
+pub(crate) fn status(pid: i32, field: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).map(|value| value.trim().to_owned())
+}
+
+/// The pid that a process has in its own namespace.
+pub(crate) fn inner_pid(pid: i32) -> Option<i32> {
+    status(pid, "NSpid")?.split_ascii_whitespace().next_back()?.parse().ok()
+}
+
+/// Whether a set of signals in `/proc/PID/status` holds one.
+pub(crate) fn holds(pid: i32, field: &str, signal: i32) -> bool {
+    status(pid, field).and_then(|bits| u64::from_str_radix(&bits, 16).ok()).is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
+}
