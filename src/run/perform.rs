@@ -46,7 +46,15 @@ fn send_to_descendant(pid: Pid, parent: Pid, signal: Signal, wake: bool) -> io::
         // none.
         Err(_) => None,
     };
-    let Some(stat) = procfs::stat(pid).filter(|stat| stat.parent == parent) else { return Ok(()) };
+    let (handle, stat) = match procfs::stat(pid) {
+        // The handle may have taken the last descriptor there was.
+        None if handle.is_some() => {
+            drop(handle);
+            (None, procfs::stat(pid))
+        }
+        stat => (handle, stat),
+    };
+    let Some(stat) = stat.filter(|stat| stat.parent == parent) else { return Ok(()) };
     let send = |signal| match &handle {
         Some(handle) => handle.send(signal),
         None => kill::process(pid, signal),

@@ -38,7 +38,7 @@ pub(super) fn stat(pid: Pid) -> Option<Stat> {
     })
 }
 
-/// The signals that a process catches and those that it blocks.
+/// The signals that a process catches and those that it blocks; nothing when that cannot be known.
 pub(super) fn caught_and_blocked(pid: Pid) -> (Option<SignalSet>, Option<SignalSet>) {
     let Ok(bytes) = fs::read(format!("/proc/{pid}/status")) else { return (None, None) };
     let text = String::from_utf8_lossy(&bytes);
@@ -46,7 +46,15 @@ pub(super) fn caught_and_blocked(pid: Pid) -> (Option<SignalSet>, Option<SignalS
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         u64::from_str_radix(line.trim(), 16).ok().map(SignalSet::from_bits)
     };
-    (field("SigCgt:"), field("SigBlk:"))
+    let (caught, blocked) = (field("SigCgt:"), field("SigBlk:"));
+    // While a process waits for signals in sigwait, the kernel takes those off its mask, and nothing
+    // shows which they are.
+    if waits_for_signals(pid) { (None, None) } else { (caught, blocked) }
+}
+
+/// Whether a process sleeps in `sigwait` or one of its kin.
+fn waits_for_signals(pid: Pid) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/wchan")).is_ok_and(|function| function.contains("sigtimedwait"))
 }
 
 /// The first two words of the command line.

@@ -21,8 +21,8 @@ fn every_signal_that_can_be_held_reaches_the_server_once() {
         run.expect_stdout(&format!("got {signal}\n"));
     }
     run.expect_exit(7);
-    let expected: String = all.iter().map(|signal| format!("got {signal}\n")).collect();
-    assert_eq!(run.stdout(), format!("ready\n{expected}"));
+    let expected: Vec<String> = all.iter().map(|signal| format!("got {signal}")).collect();
+    assert_eq!(run.stdout(), format!("ready\n{}\n", expected.join("\n")));
 }
 
 #[test]

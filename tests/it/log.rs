@@ -31,7 +31,10 @@ fn a_stop_in_words_is_a_line_for_each_phase() {
     let log = stopped(&[]).stderr();
     let lines: Vec<&str> = log.lines().collect();
     let [lame_duck, draining, gone] = lines.as_slice() else { panic!("not three lines: {log}") };
-    assert!(lame_duck.starts_with("lameduck: lame-duck: SIGTERM from outside the container; serving on for 500ms"), "{log}");
+    assert!(
+        lame_duck.starts_with("lameduck: lame-duck: SIGTERM from outside the container; serving on for 500ms"),
+        "{log}"
+    );
     assert!(lame_duck.contains("then SIGTERM to python3[2]; SIGKILL 20s later"), "{log}");
     assert!(draining.starts_with("lameduck: draining: delay over; SIGTERM to python3[2]; SIGKILL 20s later"), "{log}");
     assert!(gone.starts_with("lameduck: gone: python3[2] exited with status 4 while draining"), "{log}");
@@ -69,7 +72,11 @@ fn every_line_of_everything_that_is_logged_is_json() {
     needs!();
     let odd = "odd \"name\"\\\n\u{1}\u{fc}";
     let dir = crate::support::files::tempdir();
-    let program = dir.file(odd, "#!/bin/sh\ntrap 'exit 3' TERM; (sleep 0; exit 3) & echo ready; while :; do sleep 0.1; done\n", 0o755);
+    let program = dir.file(
+        odd,
+        "#!/bin/sh\ntrap 'exit 3' TERM; (sleep 0; exit 3) & echo ready; while :; do sleep 0.1; done\n",
+        0o755,
+    );
     let flags = ["--log", "json", "-vv", "-w", "--delay", "300ms"];
     let init = Init::new().files(dir).flags(flags).env("LAMEDUCK_ODD\"\n", "x").cmd([program]);
     let mut run = init.spawn();
@@ -91,7 +98,8 @@ fn a_sender_inside_is_named() {
     let mut run = Init::new().flags(["--log", "json"]).python(fixtures::RECORDER, &["15=7"]).spawn();
     run.expect_stdout("ready\n");
     // A shell's own `kill`, so that the sender is still there to be looked at.
-    assert!(run.inside(&["/bin/sh", "-c", "kill -TERM 1; sleep 0.3"]).status().unwrap().code().is_some());
+    // It may well be killed with the namespace before it ends by itself.
+    run.inside(&["/bin/sh", "-c", "kill -TERM 1; sleep 0.3"]).status().unwrap();
     run.expect_exit(7);
     let lines = lines(&mut run);
     assert_eq!(lines[0]["sender_comm"], "sh", "{lines:#?}");

@@ -97,7 +97,7 @@ fn nginx_finishes_an_answer_that_is_longer_than_the_delay() {
     let (mut run, port) = nginx(&["--delay", "500ms"]);
     let slow = http::send(port, "/slow").unwrap();
     run.signal(libc::SIGTERM);
-    assert!(slow.is_answered());
+    assert!(slow.answered());
     run.expect_exit(0);
 }
 

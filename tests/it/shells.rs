@@ -17,7 +17,7 @@ fn drains(mut run: Running, status: i32) -> String {
     assert!(http::answers(port, "/"));
     let slow = http::send(port, "/slow").unwrap();
     run.signal(libc::SIGTERM);
-    assert!(slow.is_answered(), "an answer in flight was cut off: {}", run.stderr());
+    assert!(slow.answered(), "an answer in flight was cut off: {}", run.stderr());
     run.expect_exit(status);
     let out = run.stdout();
     assert_eq!(out.matches("got 15\n").count(), 1, "{out}\n{}", run.stderr());
@@ -117,7 +117,7 @@ fn in_a_loop_that_starts_it_again() {
     let port = run.told("port");
     let slow = http::send(port, "/slow").unwrap();
     run.signal(libc::SIGTERM);
-    assert!(slow.is_answered());
+    assert!(slow.answered());
     run.expect_stdout("drained\n");
     // The loop ends with its shell; the server it had started anew is stopped in order too.
     run.expect_exit(128 + libc::SIGTERM);

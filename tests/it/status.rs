@@ -53,7 +53,10 @@ fn statuses_are_reported_as_others_where_asked() {
     assert_eq!(end(&["--map-exit", "7=42"], "exit 8"), 8);
     assert_eq!(end(&["-e", "143"], "kill -TERM $$"), 0);
     assert_eq!(end(&["-e", "143,7=9"], "exit 7"), 9);
-    assert_eq!(Init::new().env("LAMEDUCK_MAP_EXIT", "143").cmd(["/bin/sh", "-c", "kill -TERM $$"]).run().wait_exit(), 0);
+    assert_eq!(
+        Init::new().env("LAMEDUCK_MAP_EXIT", "143").cmd(["/bin/sh", "-c", "kill -TERM $$"]).run().wait_exit(),
+        0
+    );
 }
 
 #[test]

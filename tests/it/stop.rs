@@ -40,7 +40,7 @@ fn the_server_serves_through_the_delay_and_finishes_what_is_in_flight() {
     }
     run.expect_stdout("got 15\n");
     assert!(began.elapsed() >= Duration::from_secs(1));
-    assert!(slow.is_answered(), "a request in flight was cut off");
+    assert!(slow.answered(), "a request in flight was cut off");
     run.expect_exit(42);
     assert!(run.stdout().contains("drained\n"));
     assert!(stop_took(&mut run) >= Duration::from_secs(2));
@@ -131,7 +131,9 @@ fn other_signals_pass_in_the_delay_and_change_nothing() {
     run.expect_stdout("ready\n");
     let began = Instant::now();
     run.signal(libc::SIGTERM);
-    for (signal, seen) in [(libc::SIGHUP, "got 1\n"), (libc::SIGUSR1, "got 10\n"), (libc::SIGINT, "got 2\n"), (40, "got 40\n")] {
+    for (signal, seen) in
+        [(libc::SIGHUP, "got 1\n"), (libc::SIGUSR1, "got 10\n"), (libc::SIGINT, "got 2\n"), (40, "got 40\n")]
+    {
         run.signal(signal);
         run.expect_stdout(seen);
     }
@@ -178,7 +180,8 @@ fn a_stopped_server_is_woken_to_drain() {
 
 /// A helper in its own session that says `tidied` half a second after TERM, or never ends.
 fn with_helper(flags: &[&str], on_term: &str) -> Running {
-    let helper = format!("setsid sh -c 'trap \"{on_term}\" TERM; echo helping; while :; do sleep 0.1; done' & exec $SERVER");
+    let helper =
+        format!("setsid sh -c 'trap \"{on_term}\" TERM; echo helping; while :; do sleep 0.1; done' & exec $SERVER");
     let mut run = Init::new().flags(flags).env("DRAIN", "0.1").env("STATUS", "4").shell(&helper).spawn();
     run.expect_stdout("helping\n");
     run.told("port");

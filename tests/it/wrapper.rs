@@ -9,8 +9,12 @@ use std::time::{Duration, Instant};
 #[test]
 fn the_status_of_the_server_is_kept() {
     needs!();
-    let mut run =
-        Init::new().flags(["--delay", "500ms"]).env("STATUS", "42").env("DRAIN", "0.1").python(fixtures::SERVER, &[]).spawn();
+    let mut run = Init::new()
+        .flags(["--delay", "500ms"])
+        .env("STATUS", "42")
+        .env("DRAIN", "0.1")
+        .python(fixtures::SERVER, &[])
+        .spawn();
     run.told("port");
     run.signal(libc::SIGQUIT);
     run.expect_stdout("got 3\n");

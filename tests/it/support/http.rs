@@ -17,14 +17,14 @@ pub(crate) fn send(port: u32, path: &str) -> std::io::Result<Request> {
 
 /// Whether a request is answered with 200.
 pub(crate) fn answers(port: u32, path: &str) -> bool {
-    send(port, path).is_ok_and(Request::is_answered)
+    send(port, path).is_ok_and(Request::answered)
 }
 
 // === impl Request ===
 
 impl Request {
     /// Waits for the whole answer; true if it is a 200.
-    pub(crate) fn is_answered(mut self) -> bool {
+    pub(crate) fn answered(mut self) -> bool {
         let mut answer = Vec::new();
         let whole = self.0.read_to_end(&mut answer).is_ok();
         whole && answer.starts_with(b"HTTP/1.") && answer.get(9..12) == Some(b"200")

@@ -153,14 +153,18 @@ impl Init {
         };
         let holder = if self.pid_one { Vec::new() } else { fixtures::python(fixtures::HOLDER, &[]) };
         let dashes = if self.program.is_empty() || self.command.is_empty() { None } else { Some(OsString::from("--")) };
-        let argv: Vec<OsString> =
-            [holder, self.through, self.program, self.flags].into_iter().flatten().chain(dashes).chain(self.command).collect();
+        let argv: Vec<OsString> = [holder, self.through, self.program, self.flags]
+            .into_iter()
+            .flatten()
+            .chain(dashes)
+            .chain(self.command)
+            .collect();
         let argv = [vec!["/usr/bin/env".into()], argv].concat();
         // `env` finds the program; one with a path needs no finding, and is process 1 at once.
         let argv = if argv[1].as_bytes().contains(&b'/') { argv[1..].to_vec() } else { argv };
 
         let mut running = Running::default();
-        running._files = self.files;
+        running.files = self.files;
         let null = || OwnedFd::from(File::options().read(true).write(true).open("/dev/null").unwrap());
         let mut fds = Vec::new();
         if self.terminal {
@@ -189,8 +193,7 @@ impl Init {
             }
         }
         fds.extend(self.more.into_iter().map(Some));
-        let world =
-            world::World { argv: words(argv), environ: words(self.environ), fds, terminal: self.terminal };
+        let world = world::World { argv: words(argv), environ: words(self.environ), fds, terminal: self.terminal };
         running.process_one = world::start(&world).expect("the init cannot be started");
         drop(world);
         running.find(self.pid_one);

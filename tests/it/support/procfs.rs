@@ -44,12 +44,9 @@ pub(crate) fn status(pid: i32, field: &str) -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).map(|value| value.trim().to_owned())
 }
 
-/// The pid that a process has in its own namespace.
-pub(crate) fn inner_pid(pid: i32) -> Option<i32> {
-    status(pid, "NSpid")?.split_ascii_whitespace().next_back()?.parse().ok()
-}
-
 /// Whether a set of signals in `/proc/PID/status` holds one.
 pub(crate) fn holds(pid: i32, field: &str, signal: i32) -> bool {
-    status(pid, field).and_then(|bits| u64::from_str_radix(&bits, 16).ok()).is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
+    status(pid, field)
+        .and_then(|bits| u64::from_str_radix(&bits, 16).ok())
+        .is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
 }

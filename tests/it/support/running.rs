@@ -4,8 +4,8 @@ use super::files::TempDir;
 use super::tap::Tap;
 use super::{procfs, scaled, world};
 use nix::libc;
-use nix::sys::termios;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::termios;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
@@ -28,7 +28,7 @@ pub(crate) struct Running {
     pub(super) stderr: Tap,
     status: Option<i32>,
     began: Instant,
-    pub(super) _files: Vec<TempDir>,
+    pub(super) files: Vec<TempDir>,
 }
 
 impl Default for Running {
@@ -41,7 +41,7 @@ impl Default for Running {
             stderr: Tap::default(),
             status: None,
             began: Instant::now(),
-            _files: Vec::new(),
+            files: Vec::new(),
         }
     }
 }
@@ -82,8 +82,12 @@ impl Running {
         }
         let (which, mut fds): (Vec<usize>, Vec<PollFd<'_>>) = polled.into_iter().unzip();
         let _ = poll(&mut fds, PollTimeout::try_from(limit).unwrap_or(PollTimeout::ZERO));
-        let ready: Vec<usize> =
-            which.into_iter().zip(&fds).filter(|(_, fd)| fd.any().unwrap_or_default()).map(|(which, _)| which).collect();
+        let ready: Vec<usize> = which
+            .into_iter()
+            .zip(&fds)
+            .filter(|(_, fd)| fd.any().unwrap_or_default())
+            .map(|(which, _)| which)
+            .collect();
         for which in ready {
             [&mut self.stdout, &mut self.stderr][which].read();
         }
@@ -270,7 +274,8 @@ impl Running {
     }
 
     fn so_far(&self) -> String {
-        let tail = |text: String| text.chars().rev().take(2_000).collect::<Vec<_>>().into_iter().rev().collect::<String>();
+        let tail =
+            |text: String| text.chars().rev().take(2_000).collect::<Vec<_>>().into_iter().rev().collect::<String>();
         format!("--- stdout\n{}\n--- stderr\n{}", tail(self.stdout.text()), tail(self.stderr.text()))
     }
 }

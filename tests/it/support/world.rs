@@ -87,7 +87,13 @@ fn pointers(words: &[CString]) -> Vec<*const libc::c_char> {
 }
 
 /// In the child: makes the world, then runs the program.
-fn become_it(argv: &[*const libc::c_char], environ: &[*const libc::c_char], fds: &[i32], terminal: bool, tell: i32) -> ! {
+fn become_it(
+    argv: &[*const libc::c_char],
+    environ: &[*const libc::c_char],
+    fds: &[i32],
+    terminal: bool,
+    tell: i32,
+) -> ! {
     // SAFETY: system calls on this new process alone; all pointers are to C strings, and to arrays of
     // them that end with a null, made before the clone.
     #[allow(unsafe_code)]
