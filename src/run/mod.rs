@@ -1,6 +1,6 @@
 //! The shell around the core: signals, deaths and the passing of time go in, actions come out.
 //!
-//! This is the only place where time passes. [`quiet`] is the whole of it while nothing but the
+//! This is the only place where time passes. `quiet` is the whole of it while nothing but the
 //! server has to be looked after: one blocking call, no timers, no wake-ups, no runtime.
 
 pub(crate) mod clock;
