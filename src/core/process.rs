@@ -51,11 +51,13 @@ impl Process {
     /// is then given the signal it was promised, not a guess.
     #[must_use]
     pub fn handles(&self, signal: Signal) -> bool {
-        let (Some(caught), Some(blocked)) = (self.caught, self.blocked) else { return true };
-        if self.shell && BASH_EXIT_TRAP.iter().all(|signal| caught.contains(*signal)) {
-            return false;
+        let Some(caught) = self.caught else { return true };
+        if self.shell {
+            // Shells wait for no signals; but they block them all for a moment around a fork and
+            // before they wait for a child.
+            return caught.contains(signal) && !BASH_EXIT_TRAP.iter().all(|signal| caught.contains(*signal));
         }
-        caught.contains(signal) || blocked.contains(signal)
+        self.blocked.is_none_or(|blocked| blocked.contains(signal)) || caught.contains(signal)
     }
 
     /// The name of the program: `comm` up to the first `:` or blank (`nginx: master process`).
@@ -97,6 +99,12 @@ mod tests {
         assert!(process.handles(Signal::TERM), "a handler");
         assert!(process.handles(Signal::QUIT), "sigwait or a signalfd");
         assert!(!process.handles(Signal::INT));
+    }
+
+    #[test]
+    fn what_a_shell_blocks_for_a_moment_is_not_handled() {
+        let process = shell(7).catches(&[Signal::HUP]).blocks(&[Signal::HUP, Signal::TERM]);
+        assert!(process.handles(Signal::HUP) && !process.handles(Signal::TERM));
     }
 
     #[test]

@@ -82,6 +82,18 @@ fn behind_two_shells() {
 }
 
 #[test]
+fn stopped_while_the_shell_is_about_to_wait() {
+    needs!();
+    // Just before, a shell blocks all signals for a moment.
+    for _ in 0..50 {
+        let mut run = behind("sleep 3600; exit 5");
+        run.descendant("sleep");
+        run.signal(libc::SIGTERM);
+        run.expect_exit(5);
+    }
+}
+
+#[test]
 fn stopped_while_the_shell_still_waits_for_something() {
     needs!();
     let line = "echo waiting; until [ -e /nowhere ]; do sleep 1; done; exec $SERVER";
