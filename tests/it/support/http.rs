@@ -11,7 +11,7 @@ pub(crate) struct Request(TcpStream);
 pub(crate) fn send(port: u32, path: &str) -> std::io::Result<Request> {
     let mut stream = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap()))?;
     stream.set_read_timeout(Some(super::scaled(Duration::from_secs(20))))?;
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
+    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes())?;
     Ok(Request(stream))
 }
 
