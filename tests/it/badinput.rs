@@ -165,7 +165,7 @@ fn help_version_and_explain_are_answers_and_run_nothing() {
         let mut run = Init::new().flags(flags).cmd(["/bin/echo", "started"]).run();
         run.expect_exit(0);
         let out = run.stdout();
-        assert!(!out.is_empty() && out != "started\n", "{flags:?}: {out}");
+        assert!(!out.is_empty() && !out.starts_with("started"), "{flags:?}: {out}");
         assert_eq!(run.stderr(), "", "{flags:?}");
     }
     let mut run = Init::new().flags(["--version"]).run();

@@ -1,6 +1,6 @@
 //! Signals reach the server: each of them, once, and a stop signal always.
 
-use crate::support::{Init, Running, alone, fixtures, procfs, scaled};
+use crate::support::{Init, Running, alone, fixtures, procfs, scaled, until};
 use nix::libc;
 use std::time::{Duration, Instant};
 
@@ -21,15 +21,29 @@ fn every_signal_that_can_be_held_reaches_the_server_once() {
         run.expect_stdout(&format!("got {signal}\n"));
     }
     run.expect_exit(7);
+    let seen: Vec<String> = run.stdout().lines().skip(1).map(str::to_owned).collect();
     let expected: Vec<String> = all.iter().map(|signal| format!("got {signal}")).collect();
-    assert_eq!(run.stdout(), format!("ready\n{}\n", expected.join("\n")));
+    assert_eq!(seen, expected);
 }
 
 #[test]
 fn quit_stops_as_term_does_and_reaches_the_server_as_what_it_is() {
     needs!();
+    let mut run = Init::new().env("DRAIN", "0.1").env("STATUS", "7").python(fixtures::SERVER, &[]).spawn();
+    run.told("port");
+    run.signal(libc::SIGQUIT);
+    run.expect_exit(7);
+    assert!(run.stdout().ends_with("got 3\ndrained\n"), "{}", run.stdout());
+}
+
+#[test]
+fn a_server_that_waits_for_its_signals_is_seen_to_handle_them() {
+    needs!();
     let mut run = Init::new().python(fixtures::RECORDER, &["3=7"]).spawn();
     run.expect_stdout("ready\n");
+    // While it waits the kernel shows none of them as blocked.
+    let main = run.main();
+    until("the server waits", || !procfs::holds(main, "SigBlk", libc::SIGQUIT));
     run.signal(libc::SIGQUIT);
     run.expect_exit(7);
     assert_eq!(run.stdout(), "ready\ngot 3\n");
@@ -150,4 +164,16 @@ fn only_the_server_itself_gets_a_signal_unless_its_group_is_asked_for() {
     run.expect_exit(0);
     let out = run.stdout();
     assert_eq!(out.matches("got 15\n").count(), 2, "{out}");
+}
+
+#[test]
+fn a_server_that_left_its_group_is_signalled_alone() {
+    needs!();
+    let leave = "import os, signal, time\npid = os.fork()\nif pid == 0:\n time.sleep(600)\nos.setpgid(pid, pid)\n\
+                 os.setpgid(0, pid)\nsignal.signal(15, lambda *_: os._exit(7))\nos.write(1, b'ready\\n')\n\
+                 while True: signal.pause()";
+    let mut run = Init::new().flags(["--group"]).python(leave, &[]).spawn();
+    run.expect_stdout("ready\n");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(7);
 }

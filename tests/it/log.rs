@@ -98,9 +98,9 @@ fn a_sender_inside_is_named() {
     let mut run = Init::new().flags(["--log", "json"]).python(fixtures::RECORDER, &["15=7"]).spawn();
     run.expect_stdout("ready\n");
     // A shell's own `kill`, so that the sender is still there to be looked at.
-    // It may well be killed with the namespace before it ends by itself.
-    run.inside(&["/bin/sh", "-c", "kill -TERM 1; sleep 0.3"]).status().unwrap();
+    let mut sender = run.inside(&["/bin/sh", "-c", "kill -TERM 1; sleep 600"]).spawn().unwrap();
     run.expect_exit(7);
+    sender.wait().unwrap();
     let lines = lines(&mut run);
     assert_eq!(lines[0]["sender_comm"], "sh", "{lines:#?}");
     assert!(lines[0]["sender_pid"].as_i64().is_some_and(|pid| pid > 1), "{lines:#?}");

@@ -43,7 +43,9 @@ fn orphans_come_to_it_when_it_is_not_process_1() {
 #[test]
 fn an_orphan_that_lives_on_does_not_hold_up_the_end() {
     needs!();
-    let mut run = Init::new().cmd(["/bin/sh", "-c", "sleep 600 & exit 6"]).run();
+    let mut run = Init::new()
+        .cmd(["/bin/sh", "-c", "sleep 600 & while ! grep -qx sleep /proc/$!/comm; do :; done; exit 6"])
+        .run();
     run.expect_exit(6);
     assert!(run.stderr().contains("sleep["), "the end names what it killed: {}", run.stderr());
 }

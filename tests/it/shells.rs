@@ -16,6 +16,7 @@ fn drains(mut run: Running, status: i32) -> String {
     let port = run.told("port");
     assert!(http::answers(port, "/"));
     let slow = http::send(port, "/slow").unwrap();
+    run.expect_stdout("slow\n");
     run.signal(libc::SIGTERM);
     assert!(slow.answered(), "an answer in flight was cut off: {}", run.stderr());
     run.expect_exit(status);
@@ -128,6 +129,7 @@ fn in_a_loop_that_starts_it_again() {
     let mut run = behind("while :; do $SERVER; done");
     let port = run.told("port");
     let slow = http::send(port, "/slow").unwrap();
+    run.expect_stdout("slow\n");
     run.signal(libc::SIGTERM);
     assert!(slow.answered());
     run.expect_stdout("drained\n");

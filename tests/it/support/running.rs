@@ -28,6 +28,7 @@ pub(crate) struct Running {
     pub(super) stderr: Tap,
     status: Option<i32>,
     began: Instant,
+    /// What is needed as long as it runs.
     pub(super) files: Vec<TempDir>,
 }
 

@@ -25,7 +25,7 @@ impl Tap {
 
     /// Takes in what is there; only to be called when there is something.
     pub(super) fn read(&mut self) {
-        let mut chunk = [0; 8_192];
+        let mut chunk = [0; 16_384];
         let Some(file) = &mut self.file else { return };
         match file.read(&mut chunk) {
             Ok(0) => self.file = None,
