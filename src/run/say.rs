@@ -225,39 +225,27 @@ impl Say {
         let core = ended.status.is_some_and(WaitStatus::core_dumped);
         let during = ended.phase.name();
         let elapsed = times.elapsed;
+        // tracing fixes a line's level where the line stands.
+        macro_rules! last_line {
+            ($level:ident) => {
+                $level!(
+                    phase,
+                    during,
+                    exit_code = ended.code,
+                    ended_by = signal,
+                    core_dumped = core,
+                    killed = ended.killed,
+                    elapsed_s = elapsed,
+                    "{text}"
+                )
+            };
+        }
         if ended.killed || killed_by_others || (ended.stop_took.is_none() && by_signal.is_some()) {
-            warn!(
-                phase,
-                during,
-                exit_code = ended.code,
-                ended_by = signal,
-                core_dumped = core,
-                killed = ended.killed,
-                elapsed_s = elapsed,
-                "{text}"
-            );
+            last_line!(warn);
         } else if quiet {
-            debug!(
-                phase,
-                during,
-                exit_code = ended.code,
-                ended_by = signal,
-                core_dumped = core,
-                killed = ended.killed,
-                elapsed_s = elapsed,
-                "{text}"
-            );
+            last_line!(debug);
         } else {
-            info!(
-                phase,
-                during,
-                exit_code = ended.code,
-                ended_by = signal,
-                core_dumped = core,
-                killed = ended.killed,
-                elapsed_s = elapsed,
-                "{text}"
-            );
+            last_line!(info);
         }
     }
 }
