@@ -3,6 +3,7 @@
 //! The text is a sentence, with the phase in front and the two times behind it; everything else that
 //! JSON carries as keys is in the sentence already.
 
+use crate::json;
 use std::fmt::Write as _;
 use std::time::Duration;
 use tracing::Level;
@@ -78,7 +79,9 @@ impl Line {
         for (name, value) in &self.fields {
             let _ = write!(line, ",\"{name}\":");
             match value {
-                Field::Text(text) => push_json(&mut line, text),
+                Field::Text(text) => {
+                    let _ = json::write_text(&mut line, text);
+                }
                 Field::Number(number) => {
                     let _ = write!(line, "{number}");
                 }
@@ -91,7 +94,7 @@ impl Line {
             }
         }
         line.push_str(",\"message\":");
-        push_json(&mut line, &self.message);
+        let _ = json::write_text(&mut line, &self.message);
         line.push_str("}\n");
         line
     }
@@ -99,23 +102,6 @@ impl Line {
     fn get(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
-}
-
-/// A JSON string.
-fn push_json(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 /// `2026-01-31T23:59:59.123Z`.
