@@ -23,8 +23,9 @@ mod tests;
 
 use crate::core::{Policy, Signal};
 use options::{Id, OPTIONS, PREFIX};
-use std::ffi::OsString;
+use std::ffi::{CStr, OsStr, OsString};
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 
 /// Everything that was asked for, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +136,15 @@ pub fn read(args: &[OsString], environ: &[(OsString, OsString)]) -> Outcome {
 #[must_use]
 pub fn is_own_variable(name: &[u8]) -> bool {
     name.starts_with(PREFIX.as_bytes()) && OPTIONS.iter().any(|option| option.is_variable(name))
+}
+
+/// Name and value of a word of the environment, if the name begins with `LAMEDUCK_`.
+#[must_use]
+pub fn variable(word: &CStr) -> Option<(OsString, OsString)> {
+    let word = word.to_bytes();
+    let ends = word.starts_with(PREFIX.as_bytes()).then(|| word.iter().position(|byte| *byte == b'='))??;
+    let (name, value) = word.split_at(ends);
+    Some((OsStr::from_bytes(name).to_owned(), OsStr::from_bytes(&value[1..]).to_owned()))
 }
 
 /// `lameduck version 0.1.0 - git.HASH`. Docker's daemon reads that line of an init, in this form.

@@ -6,7 +6,7 @@ use crate::sys::signals::{self, Mask};
 use crate::sys::spawn::{self, Child};
 use crate::{exit, sys};
 use nix::errno::Errno;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, NulError, OsStr, OsString};
 use std::fmt;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -25,49 +25,45 @@ pub(super) struct Failure {
 /// The search path when there is none in the environment: glibc's own.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// Runs a script that names no interpreter, as `execvp` and every shell do.
-const SHELL: &str = "/bin/sh";
-
 /// Starts the command of `settings`.
 pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<Pid, Failure> {
     let name = settings.command.first().map_or(OsStr::new(""), OsString::as_os_str);
-    let ignores_chld = signals::chld_was_ignored();
-    if ignores_chld {
-        signals::unignore_chld();
-    }
-    let environ = Environ::of(settings.keep_env, own_pid);
-    let argv = settings.command.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>();
-    let child = argv.map_err(io::Error::from).map(|argv| Child {
-        argv,
-        environ: environ.changed,
-        mask,
-        foreground: sys::process::owns_the_terminal(),
-        listen_pid: environ.names_us,
-        ignores_chld,
-    });
-    let failure = |path: Option<PathBuf>, error: io::Error| Failure {
+    let failure = |path: Option<&CString>, error: io::Error| Failure {
         code: exit::for_start_error(&error),
         command: name.to_owned(),
-        path,
+        path: path.map(|path| PathBuf::from(OsStr::from_bytes(path.as_bytes()))),
         error,
     };
-    let mut child = child.map_err(|error| failure(None, error))?;
+    let environ = Environ::of(settings.keep_env, own_pid);
+    let argv = settings.command.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<Vec<_>, _>>();
+    let (argv, files) = match (argv, candidates(name)) {
+        (Ok(argv), Ok(files)) => (argv, files),
+        (Err(error), _) | (_, Err(error)) => return Err(failure(None, error.into())),
+    };
+    let errors = match spawn::spawn(&Child {
+        files: &files,
+        argv: &argv,
+        environ: &environ.words,
+        mask,
+        listen_pid: environ.names_us,
+        ignores_chld: signals::unignore_chld(),
+    }) {
+        Ok(pid) => return Ok(pid),
+        Err(spawn::Error::NoProcess(error)) => return Err(Failure { code: exit::OWN_ERROR, ..failure(None, error) }),
+        Err(spawn::Error::NoProgram(errors)) => errors,
+    };
     let mut last = failure(None, Errno::ENOENT.into());
-    for path in candidates(name) {
-        let error = match try_to_run(&path, &mut child) {
-            Ok(pid) => return Ok(pid),
-            Err(error) => error,
-        };
-        match error.raw_os_error().map(Errno::from_raw) {
-            // Elsewhere on the search path there may still be one. A file that was found but may
-            // not be run is the better thing to tell of than one that was not found.
-            Some(Errno::ENOENT | Errno::ENOTDIR) => {
-                if last.path.is_none() && (path.exists() || name.as_bytes().contains(&b'/')) {
-                    last = failure(Some(path), error);
+    for (path, error) in files.iter().zip(errors) {
+        let exists = || Path::new(OsStr::from_bytes(path.as_bytes())).exists();
+        match error {
+            // A file that was found but may not be run is the better thing to tell of than one that
+            // was not found.
+            Errno::ENOENT | Errno::ENOTDIR => {
+                if last.path.is_none() && (exists() || name.as_bytes().contains(&b'/')) {
+                    last = failure(Some(path), error.into());
                 }
             }
-            Some(Errno::EACCES) => last = failure(Some(path), error),
-            _ => return Err(failure(Some(path), error)),
+            _ => last = failure(Some(path), error.into()),
         }
     }
     Err(last)
@@ -80,57 +76,42 @@ pub(super) fn base_name(settings: &Settings) -> String {
 }
 
 /// The files that a command name may stand for, in the order in which they are tried.
-fn candidates(name: &OsStr) -> Vec<PathBuf> {
+fn candidates(name: &OsStr) -> Result<Vec<CString>, NulError> {
+    let name = name.as_bytes();
     if name.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    if name.as_bytes().contains(&b'/') {
-        return vec![PathBuf::from(name)];
+    if name.contains(&b'/') {
+        return Ok(vec![CString::new(name)?]);
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    let dirs = path.as_bytes().split(|byte| *byte == b':');
     // An empty entry is the current directory.
-    std::env::split_paths(&path)
-        .map(|dir| if dir.as_os_str().is_empty() { Path::new(".").join(name) } else { dir.join(name) })
-        .collect()
-}
-
-fn try_to_run(path: &Path, child: &mut Child<'_>) -> io::Result<Pid> {
-    // Asking first is much cheaper than making a process for each entry of the search path.
-    spawn::may_execute(path)?;
-    match spawn::spawn(path, child) {
-        Err(error) if error.raw_os_error() == Some(Errno::ENOEXEC as i32) => {
-            let script = CString::new(path.as_os_str().as_bytes())?;
-            let shell = CString::new(SHELL)?;
-            let rest = child.argv.drain(..).skip(1).collect::<Vec<_>>();
-            child.argv = [shell, script].into_iter().chain(rest).collect();
-            spawn::spawn(Path::new(SHELL), child)
-        }
-        result => result,
-    }
+    dirs.map(|dir| CString::new([if dir.is_empty() { b"." } else { dir }, name].join(&b'/'))).collect()
 }
 
 /// What the server's environment is made of.
 struct Environ {
-    /// The words, when they are not simply ours.
-    changed: Option<Vec<CString>>,
-    /// Whether `LISTEN_PID` names us, and is to name the server instead.
-    names_us: bool,
+    /// Our own, less what is meant for us.
+    words: Vec<&'static CStr>,
+    /// The word of it that names us, and is to name the server instead.
+    names_us: Option<usize>,
+}
+
+/// The name of a variable; all of a word that has no `=`.
+fn name_of(word: &CStr) -> &[u8] {
+    word.to_bytes().split(|byte| *byte == b'=').next().unwrap_or_default()
 }
 
 // === impl Environ ===
 
 impl Environ {
     fn of(keep_ours: bool, own_pid: Pid) -> Self {
-        let names_us =
-            std::env::var_os("LISTEN_PID").is_some_and(|pid| pid.as_bytes() == own_pid.to_string().as_bytes());
-        let words = spawn::environ();
-        let is_ours = |word: &CString| {
-            let name = word.as_bytes().split(|byte| *byte == b'=').next().unwrap_or_default();
-            cli::is_own_variable(name)
-        };
-        let changed = (!keep_ours && words.iter().any(is_ours))
-            .then(|| words.into_iter().filter(|word| !is_ours(word)).collect());
-        Self { changed, names_us }
+        let words = sys::args::environ().filter(|word| keep_ours || !cli::is_own_variable(name_of(word)));
+        let words: Vec<_> = words.collect();
+        let (at, word) = words.iter().enumerate().find(|(_, word)| name_of(word) == b"LISTEN_PID").unzip();
+        let names_us = at.filter(|_| word.is_some_and(|word| word.to_bytes() == format!("LISTEN_PID={own_pid}").as_bytes()));
+        Self { words, names_us }
     }
 }
 

@@ -29,13 +29,6 @@ pub fn set_parent_death_signal(signal: Signal) -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal.number()) }).map(drop)
 }
 
-/// Whether our standard input is a terminal of ours and we are in its foreground: then the child is
-/// to be, too.
-#[must_use]
-pub fn owns_the_terminal() -> bool {
-    nix::unistd::tcgetpgrp(std::io::stdin()).is_ok_and(|foreground| foreground == nix::unistd::getpgrp())
-}
-
 /// Ends this process at once: no destructors, no exit handlers, nothing that could block.
 pub fn exit(code: u8) -> ! {
     // SAFETY: `_exit` does not return and touches no memory of ours.
