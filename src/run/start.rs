@@ -71,8 +71,8 @@ pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<P
 
 /// The base name of the command, which is what a process is called until it says otherwise.
 pub(super) fn base_name(settings: &Settings) -> String {
-    let name = settings.command.first().map(Path::new).and_then(Path::file_name).unwrap_or_default();
-    name.to_string_lossy().into_owned()
+    let name = settings.command.first().map_or(&[][..], |name| name.as_bytes());
+    String::from_utf8_lossy(name.rsplit(|byte| *byte == b'/').next().unwrap_or_default()).into_owned()
 }
 
 /// The files that a command name may stand for, in the order in which they are tried.
@@ -110,7 +110,8 @@ impl Environ {
         let words = sys::args::environ().filter(|word| keep_ours || !cli::is_own_variable(name_of(word)));
         let words: Vec<_> = words.collect();
         let (at, word) = words.iter().enumerate().find(|(_, word)| name_of(word) == b"LISTEN_PID").unzip();
-        let names_us = at.filter(|_| word.is_some_and(|word| word.to_bytes() == format!("LISTEN_PID={own_pid}").as_bytes()));
+        let names_us =
+            at.filter(|_| word.is_some_and(|word| word.to_bytes() == format!("LISTEN_PID={own_pid}").as_bytes()));
         Self { words, names_us }
     }
 }
