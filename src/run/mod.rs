@@ -114,13 +114,13 @@ impl Shell {
     /// Does one thing, and returns what came of it if the machine is to know.
     fn perform(&mut self, action: Action) -> Option<Event> {
         match action {
-            Action::Send(delivery) => match perform::send(delivery) {
+            Action::Send(delivery) => match perform::send(delivery, self.machine.main()) {
                 Ok(()) => self.say.forwarded(delivery),
                 Err(error) => self.say.undelivered(delivery, &error),
             },
             Action::KillAll => {
                 let killed = perform::kill_all(self.own_pid, self.machine.main());
-                self.say.killed(&killed);
+                self.say.killed(&killed, self.machine.phase());
             }
             Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
             Action::Note(note) => self.say.note(&note, &self.machine, self.clock.now()),

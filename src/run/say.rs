@@ -99,17 +99,20 @@ impl Say {
         warn!(pid, exit_code = status.code(), "process {pid} was left behind by its parent and {status}; reaped");
     }
 
-    pub(super) fn killed(&mut self, killed: &[(Pid, String)]) {
+    /// `phase` is that of the machine, which may have gone on already.
+    pub(super) fn killed(&mut self, killed: &[(Pid, String)], phase: Phase) {
         self.killed = killed.to_vec();
+        let phase = if phase == Phase::Killing { phase } else { Phase::Sweeping };
         if !killed.is_empty() {
             self.wake();
             let names = names(killed.iter().map(|(pid, name)| format!("{name}[{pid}]")));
-            warn!(phase = Phase::Killing.name(), killed = %names, "SIGKILL to {names}");
+            warn!(phase = phase.name(), killed = %names, "SIGKILL to {names}");
         }
     }
 
     pub(super) fn note(&mut self, note: &Note, machine: &Machine, now: Tick) {
-        let times = Times::of(machine, now);
+        let times = Times::of(note, machine, now);
+        self.learn_the_name(note);
         match note {
             Note::Ended(ended) => return self.ended(ended, &times),
             _ => self.wake(),
@@ -150,14 +153,15 @@ impl Say {
             }
             Note::Again { signal, sender, made } => {
                 let from = From::read(*sender);
-                let level_is_low = matches!(made, Made::Duplicate);
                 let text = format!("{signal} again, from {from}: {}", made_of(*made));
-                if level_is_low {
-                    debug!(phase, signal = %signal, sender = %from, elapsed_s = elapsed, remaining_s = remaining, "{text}");
-                } else {
-                    info!(phase, signal = %signal, sender = %from, sender_pid = from.pid, sender_uid = from.uid,
-                        sender_comm = from.comm, elapsed_s = elapsed, remaining_s = remaining, "{text}");
+                // tracing fixes a line's level where the line stands.
+                macro_rules! line {
+                    ($level:ident) => {
+                        $level!(phase, signal = %signal, sender = %from, sender_pid = from.pid, sender_uid = from.uid,
+                            sender_comm = from.comm, elapsed_s = elapsed, remaining_s = remaining, "{text}")
+                    };
                 }
+                if *made == Made::Duplicate { line!(debug) } else { line!(info) }
             }
             Note::Killing { drain } => {
                 warn!(
@@ -186,6 +190,16 @@ impl Say {
         }
     }
 
+    /// The main process may have become another program than the one that was started.
+    fn learn_the_name(&mut self, note: &Note) {
+        let (Note::LameDuck { plan: told, .. } | Note::Draining { told, .. } | Note::WentOn { told }) = note else {
+            return;
+        };
+        if let Some(main) = told.iter().find(|told| Some(told.pid) == self.main) {
+            self.name.clone_from(&main.name);
+        }
+    }
+
     /// The last line. Only a stop, a death by a signal, or something left behind is worth one.
     fn ended(&mut self, ended: &Ended, times: &Times) {
         let by_signal = ended.status.and_then(WaitStatus::signal);
@@ -201,6 +215,7 @@ impl Say {
             None => "could not be reaped after SIGKILL".to_owned(),
         };
         let when = match (ended.stop_took, ended.phase) {
+            (None, _) if by_signal.is_some() => " though no stop was asked for",
             (None, _) => " by itself",
             (Some(_), Phase::LameDuck) => " in the delay, before it was told to stop",
             (Some(_), Phase::Draining) => " while draining",
@@ -225,7 +240,6 @@ impl Say {
         let core = ended.status.is_some_and(WaitStatus::core_dumped);
         let during = ended.phase.name();
         let elapsed = times.elapsed;
-        // tracing fixes a line's level where the line stands.
         macro_rules! last_line {
             ($level:ident) => {
                 $level!(
@@ -260,9 +274,14 @@ struct Times {
 }
 
 impl Times {
-    fn of(machine: &Machine, now: Tick) -> Self {
+    fn of(note: &Note, machine: &Machine, now: Tick) -> Self {
+        let phase = match note {
+            // The sweep ends with these: the machine is a phase further.
+            Note::LeftBehind | Note::Again { made: Made::SweepCut, .. } => Phase::Sweeping,
+            _ => machine.phase(),
+        };
         Self {
-            phase: machine.phase().name(),
+            phase: phase.name(),
             elapsed: machine.stop_began().map(|began| now.saturating_sub(began).as_secs_f64()),
             remaining: machine.kill_at().map(|at| at.saturating_sub(now).as_secs_f64()),
         }
@@ -354,7 +373,7 @@ impl fmt::Display for Whom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Target::Child(pid) | Target::Descendant { pid, .. } => write!(f, "process {pid}"),
-            Target::Group(leader) => write!(f, "process group {leader}"),
+            Target::Group(leader) | Target::Remains(leader) => write!(f, "process group {leader}"),
         }
     }
 }

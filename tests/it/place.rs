@@ -87,6 +87,14 @@ fn without_proc() {
     run.expect_stdout("ready\n");
     run.signal(libc::SIGTERM);
     run.expect_exit(137);
+    // The shell cannot be looked through and dies of the signal; what it leaves is told all the same.
+    let init = Init::new().through(["sh", "-c", hide, "sh"]).env("DRAIN", "0.1").shell("$SERVER; exit $?");
+    let mut run = init.spawn();
+    run.told("port");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(143);
+    assert!(run.stdout().contains("drained\n"), "{}", run.stderr());
+    assert!(run.stderr().contains("left behind: SIGTERM to the group of sh["), "{}", run.stderr());
 }
 
 #[test]
