@@ -13,12 +13,12 @@ mod say;
 mod start;
 
 use crate::cli::Settings;
-use crate::core::{Action, Event, Look, Machine, Pid, Signal, Snapshot};
+use crate::core::{Action, Event, Look, Machine, Pid, Sender, Snapshot};
 use crate::sys::signals::Mask;
 use crate::sys::wait::{self, Reaped};
 use crate::{log, sys};
 use clock::Clock;
-use say::Say;
+use say::{Reason, Say};
 use std::collections::VecDeque;
 
 /// A server under lameduck.
@@ -61,7 +61,7 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     if let Some(signal) = settings.parent_death_signal
         && let Err(error) = sys::process::set_parent_death_signal(signal)
     {
-        shell.say.warning(format_args!("--parent-death-signal cannot be set up: {error}"));
+        shell.say.warning(format_args!("--parent-death-signal cannot be set up: {}", Reason(&error)));
     }
     match started {
         Ok(pid) => {
@@ -83,7 +83,7 @@ fn become_subreaper(settings: &Settings, say: &mut Say) {
     if let Err(error) = sys::process::become_subreaper()
         && settings.subreaper
     {
-        say.warning(format_args!("--subreaper: orphans cannot be adopted here: {error}"));
+        say.warning(format_args!("--subreaper: orphans cannot be adopted here: {}", Reason(&error)));
     }
 }
 
@@ -151,9 +151,10 @@ impl Shell {
         self.feed(Event::Reaped { children_left });
     }
 
-    /// A signal that we caused ourselves by writing to a log that nobody reads.
-    fn is_own_broken_pipe(&self, signal: Signal, sender: crate::core::Sender) -> bool {
-        signal == Signal::PIPE && matches!(sender, crate::core::Sender::Process { pid, .. } if pid == self.own_pid)
+    /// A signal that we caused ourselves, by writing to a log that nobody reads (PIPE) or that may not
+    /// grow (XFSZ): the server must not die of it.
+    fn is_our_own(&self, sender: Sender) -> bool {
+        matches!(sender, Sender::Process { pid, .. } if pid == self.own_pid)
     }
 }
 

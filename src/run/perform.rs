@@ -73,7 +73,7 @@ fn send_to_descendant(pid: Pid, parent: Pid, signal: Signal, wake: bool) -> io::
 pub(super) fn kill_all(own_pid: Pid, main: Option<Pid>) -> Vec<(Pid, String)> {
     if own_pid == 1 {
         let killed = look::names_of_descendants(own_pid);
-        // Fails only when there is nobody.
+        // Fails when there is nobody, or nobody that is ours to kill: then our own end kills them.
         let _ = kill::everyone();
         return killed;
     }

@@ -9,6 +9,7 @@ use crate::core::duration::Written;
 use crate::core::note::{Ended, Made, Told, Why};
 use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Sender, Signal, Target, Tick, WaitStatus};
 use crate::log;
+use nix::errno::Errno;
 use std::fmt::{self, Write as _};
 use std::io;
 use std::time::Duration;
@@ -91,7 +92,7 @@ impl Say {
     pub(super) fn undelivered(&mut self, delivery: Delivery, error: &io::Error) {
         self.wake();
         let Delivery { to, signal, .. } = delivery;
-        warn!(signal = %signal, pid = to.pid(), "{signal} could not be sent to {}: {error}", Whom(to));
+        warn!(signal = %signal, pid = to.pid(), "{signal} could not be sent to {}: {}", Whom(to), Reason(error));
     }
 
     pub(super) fn reaped(&mut self, pid: Pid, status: WaitStatus) {
@@ -235,7 +236,7 @@ impl Say {
             String::new()
         };
         let text = format!("{who} {how}{when}{oom}{mapped}{left}");
-        let phase = Phase::Gone.name();
+        let phase = times.phase;
         let signal = by_signal.map(|signal| signal.to_string());
         let core = ended.status.is_some_and(WaitStatus::core_dumped);
         let during = ended.phase.name();
@@ -275,10 +276,14 @@ struct Times {
 
 impl Times {
     fn of(note: &Note, machine: &Machine, now: Tick) -> Self {
+        // By the time this is said the machine may be a phase further.
         let phase = match note {
-            // The sweep ends with these: the machine is a phase further.
-            Note::LeftBehind | Note::Again { made: Made::SweepCut, .. } => Phase::Sweeping,
-            _ => machine.phase(),
+            Note::LameDuck { .. } | Note::HookTimedOut(Hook::OnStop) => Phase::LameDuck,
+            Note::Holding { .. } | Note::Draining { .. } | Note::WentOn { .. } => Phase::Draining,
+            Note::Killing { .. } => Phase::Killing,
+            Note::Sweeping { .. } | Note::LeftBehind | Note::Again { made: Made::SweepCut, .. } => Phase::Sweeping,
+            Note::HookTimedOut(Hook::OnExit) | Note::Ended(_) => Phase::Gone,
+            Note::Again { .. } => machine.phase(),
         };
         Self {
             phase: phase.name(),
@@ -324,7 +329,11 @@ struct Tellings<'a>(&'a [Told]);
 
 impl fmt::Display for Tellings<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&names(self.0.iter().map(|told| format!("{} to {}[{}]", told.signal, told.name, told.pid))))
+        let one = |told: &Told| {
+            let group = if told.with_group { " and its group" } else { "" };
+            format!("{} to {}[{}]{group}", told.signal, told.name, told.pid)
+        };
+        f.write_str(&names(self.0.iter().map(one)))
     }
 }
 
@@ -362,6 +371,18 @@ impl fmt::Display for Waits<'_> {
         match self.0 {
             Some((pid, name)) => write!(f, "; its trap runs once {name}[{pid}] has ended"),
             None => Ok(()),
+        }
+    }
+}
+
+/// Why something failed, without the number that `io::Error` adds.
+pub(super) struct Reason<'a>(pub(super) &'a io::Error);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.raw_os_error() {
+            Some(number) => f.write_str(Errno::from_raw(number).desc()),
+            None => write!(f, "{}", self.0),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Starting the server: finding it, giving it its environment, and saying why it could not be run.
 
+use super::say::Reason;
 use crate::cli::{self, Settings};
 use crate::core::Pid;
 use crate::sys::signals::{self, Mask};
@@ -160,8 +161,7 @@ impl fmt::Display for Failure {
             (Some(Errno::ENOMEM), _) => f.write_str(": no process can be made: there is no memory for one"),
             (Some(Errno::EACCES), Some(path)) if path.is_dir() => f.write_str(": permission denied: it is a directory"),
             (Some(Errno::EACCES), _) => f.write_str(": permission denied: is it executable, and its interpreter too?"),
-            (Some(errno), _) => write!(f, ": {}", errno.desc()),
-            (None, _) => write!(f, ": {}", self.error),
+            _ => write!(f, ": {}", Reason(&self.error)),
         }
     }
 }

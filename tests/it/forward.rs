@@ -160,6 +160,7 @@ fn only_the_server_itself_gets_a_signal_unless_its_group_is_asked_for() {
     run.expect_exit(0);
     let out = run.stdout();
     assert_eq!(out.matches("got 15\n").count(), 2, "{out}");
+    assert!(run.stderr().contains("SIGTERM to python3[2] and its group; "), "{}", run.stderr());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The exit status is the server's own, whatever ended it.
 
-use crate::support::files::tempdir;
 use crate::support::Init;
+use crate::support::files::tempdir;
 use nix::libc;
 
 /// Signals that end a process by default.

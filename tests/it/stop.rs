@@ -120,7 +120,9 @@ fn a_drain_of_nothing_asks_and_kills_in_one_breath() {
     run.signal(libc::SIGTERM);
     run.expect_exit(137);
     let log = run.stderr();
-    let asked = log.find("SIGTERM to python3[2]; SIGKILL 0s later").unwrap_or_else(|| panic!("not asked: {log}"));
+    let asked = log
+        .find("lameduck: draining: SIGTERM from outside the container; SIGTERM to python3[2]; SIGKILL 0s later")
+        .unwrap_or_else(|| panic!("not asked: {log}"));
     assert!(log.find("SIGKILL to python3[2]").is_some_and(|killed| asked < killed), "{log}");
 }
 

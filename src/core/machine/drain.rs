@@ -222,6 +222,7 @@ impl Machine {
 
 impl From<&Choice> for Told {
     fn from(choice: &Choice) -> Self {
-        Self { pid: choice.pid, name: choice.name.clone(), signal: choice.signal }
+        let with_group = matches!(choice.target, Target::Group(_));
+        Self { pid: choice.pid, name: choice.name.clone(), with_group, signal: choice.signal }
     }
 }

@@ -99,7 +99,7 @@ impl Machine {
             let signal = targets::leftover_signal(process);
             self.sweep.told.push(process.pid);
             actions.push(Action::Send(Delivery { to: Target::Child(process.pid), signal, wake: true }));
-            told.push(Told { pid: process.pid, name: process.program().to_owned(), signal });
+            told.push(Told { pid: process.pid, name: process.program().to_owned(), with_group: false, signal });
         }
         if !told.is_empty() {
             actions.push(Action::Note(Note::Sweeping { budget: self.sweep_budget(now), told }));
@@ -116,7 +116,7 @@ impl Machine {
         let (target, signal) = (Target::Remains(pid), Signal::TERM);
         self.drain.targets.push(target);
         actions.push(Action::Send(Delivery { to: target, signal, wake: true }));
-        let told = vec![Told { pid, name: format!("the group of {}", self.spawned_as), signal }];
+        let told = vec![Told { pid, name: format!("the group of {}", self.spawned_as), with_group: false, signal }];
         actions.push(Action::Note(Note::Sweeping { budget: self.sweep_budget(now), told }));
     }
 
