@@ -98,6 +98,25 @@ fn without_proc() {
 }
 
 #[test]
+fn behind_another_init_the_signals_that_begin_a_stop_have_to_be_named() {
+    needs!("tini");
+    let server = "import os, signal\n\
+                  open('/proc/self/comm', 'w').write('apache2')\n\
+                  signal.signal(signal.SIGWINCH, lambda *_: os._exit(6))\n\
+                  os.write(1, b'ready\\n')\n\
+                  while True: signal.pause()";
+    for (flags, delayed) in [(&[][..], false), (&["--stop-on", "TERM,QUIT,WINCH"], true)] {
+        let init = Init::new().through(["tini", "--"]).flags(["--delay", "300ms"]).flags(flags);
+        let mut run = init.python(server, &[]).spawn();
+        run.expect_stdout("ready\n");
+        run.signal(libc::SIGWINCH);
+        run.expect_exit(6);
+        let log = run.stderr();
+        assert_eq!(log.contains("serving on for 300ms, then SIGWINCH to apache2["), delayed, "{log}");
+    }
+}
+
+#[test]
 fn with_four_descriptors_at_the_most() {
     needs!("prlimit");
     let mut run =
