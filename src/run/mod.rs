@@ -42,6 +42,9 @@ struct Shell {
 pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     let own_pid = sys::process::own_pid();
     let mut say = Say::new(settings);
+    // Before the server runs: it may leave an orphan at once.
+    let adopts = if own_pid == 1 { Ok(()) } else { sys::process::become_subreaper() };
+    let watches_parent = settings.parent_death_signal.map_or(Ok(()), sys::process::set_parent_death_signal);
     let started = start::server(settings, mask, own_pid);
     let mut shell = Shell {
         machine: Machine::new(settings.policy.clone(), start::base_name(settings)),
@@ -55,12 +58,12 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
             say
         },
     };
-    if own_pid != 1 {
-        become_subreaper(settings, &mut shell.say);
-    }
-    if let Some(signal) = settings.parent_death_signal
-        && let Err(error) = sys::process::set_parent_death_signal(signal)
+    if let Err(error) = adopts
+        && settings.subreaper
     {
+        shell.say.warning(format_args!("--subreaper: orphans cannot be adopted here: {}", Reason(&error)));
+    }
+    if let Err(error) = watches_parent {
         shell.say.warning(format_args!("--parent-death-signal cannot be set up: {}", Reason(&error)));
     }
     match started {
@@ -76,15 +79,6 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
         }
     }
     quiet::wait_to_the_end(&mut shell)
-}
-
-/// Not PID 1: orphans come to us all the same, as they would to PID 1.
-fn become_subreaper(settings: &Settings, say: &mut Say) {
-    if let Err(error) = sys::process::become_subreaper()
-        && settings.subreaper
-    {
-        say.warning(format_args!("--subreaper: orphans cannot be adopted here: {}", Reason(&error)));
-    }
 }
 
 // === impl Shell ===

@@ -213,23 +213,23 @@ impl Say {
         let who = self.main.map_or_else(|| self.name.clone(), |pid| format!("{}[{pid}]", self.name));
         let how = match ended.status {
             Some(status) => status.to_string(),
-            None => "could not be reaped after SIGKILL".to_owned(),
+            None => "does not end at SIGKILL: is it frozen, stuck in the kernel, or not ours to kill?".to_owned(),
         };
         let when = match (ended.stop_took, ended.phase) {
             (None, _) if by_signal.is_some() => " though no stop was asked for",
             (None, _) => " by itself",
             (Some(_), Phase::LameDuck) => " in the delay, before it was told to stop",
             (Some(_), Phase::Draining) => " while draining",
-            (Some(_), Phase::Killing) => ", killed at the drain deadline",
+            (Some(_), Phase::Killing) if ended.status.is_some() => ", killed at the drain deadline",
             (Some(_), _) => "",
         };
         let oom = if killed_by_others { out_of_memory(memory::oom_kills()) } else { String::new() };
         let mapped = match ended.status {
             Some(status) if status.code() != ended.code => format!("; exit status {} by --map-exit", ended.code),
-            Some(status) if status.signal().is_some() => format!("; exit status {}", ended.code),
-            _ => String::new(),
+            Some(status) if status.signal().is_none() => String::new(),
+            _ => format!("; exit status {}", ended.code),
         };
-        let left = if ended.left_behind && !self.killed.is_empty() {
+        let left = if ended.left_behind && ended.status.is_some() && !self.killed.is_empty() {
             let names = names(self.killed.iter().map(|(pid, name)| format!("{name}[{pid}]")));
             format!("; killed: {names}")
         } else {

@@ -117,6 +117,20 @@ fn behind_another_init_the_signals_that_begin_a_stop_have_to_be_named() {
 }
 
 #[test]
+fn without_the_right_to_signal_the_server_it_leaves_when_it_should_and_says_why() {
+    needs!("setpriv");
+    let other_user = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "sleep", "600"];
+    let init = Init::new().through(["setpriv", "--bounding-set=-kill"]).flags(["-t", "300ms"]);
+    let mut run = init.cmd(other_user).spawn();
+    run.descendant("sleep");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(137);
+    let log = run.stderr();
+    assert!(log.contains("SIGTERM could not be sent to process 2: Operation not permitted\n"), "{log}");
+    assert!(log.contains("gone: sleep[2] does not end at SIGKILL: is it frozen, "), "{log}");
+}
+
+#[test]
 fn with_four_descriptors_at_the_most() {
     needs!("prlimit");
     let mut run =
