@@ -1,5 +1,6 @@
 //! Starting the server: finding it, giving it its environment, and saying why it could not be run.
 
+use super::say::Reason;
 use crate::cli::{self, Settings};
 use crate::core::Pid;
 use crate::sys::signals::{self, Mask};
@@ -127,17 +128,30 @@ impl fmt::Display for Failure {
         let errno = self.error.raw_os_error().map(Errno::from_raw);
         match (errno, &self.path) {
             (Some(Errno::ENOENT), None) if self.command.is_empty() => f.write_str(": the name is empty"),
+            (Some(Errno::ENOENT), _) if self.command.as_bytes().contains(&b' ') && !self.exists() => {
+                f.write_str(": no such program; it is one word: each argument has to be a word of its own")
+            }
             (Some(Errno::ENOENT), None) => f.write_str(": no such program in PATH"),
             (Some(Errno::ENOENT), Some(path)) if path.exists() => match interpreter(path) {
                 Some(interpreter) => write!(f, ": its interpreter {} does not exist", interpreter.display()),
                 None => f.write_str(": the program loader it was built for does not exist here (a glibc program in a musl image, or the other way round?)"),
             },
             (Some(Errno::ENOENT), Some(_)) => f.write_str(": no such file"),
+            (Some(Errno::EAGAIN), _) => f.write_str(
+                ": no process can be made: a limit is reached (the container's pids limit, or ulimit -u of its user)",
+            ),
+            (Some(Errno::ENOMEM), _) => f.write_str(": no process can be made: there is no memory for one"),
             (Some(Errno::EACCES), Some(path)) if path.is_dir() => f.write_str(": permission denied: it is a directory"),
             (Some(Errno::EACCES), _) => f.write_str(": permission denied: is it executable, and its interpreter too?"),
-            (Some(errno), _) => write!(f, ": {}", errno.desc()),
-            (None, _) => write!(f, ": {}", self.error),
+            _ => write!(f, ": {}", Reason(&self.error)),
         }
+    }
+}
+
+impl Failure {
+    /// Whether the file is there, so that something about it is missing.
+    fn exists(&self) -> bool {
+        self.path.as_ref().is_some_and(|path| path.exists())
     }
 }
 
@@ -148,4 +162,30 @@ fn interpreter(path: &Path) -> Option<PathBuf> {
     let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let word = line.split(|byte| matches!(byte, b' ' | b'\t')).find(|word| !word.is_empty())?;
     Some(PathBuf::from(OsString::from_vec(word.to_vec())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(command: &str, path: Option<&str>, error: Errno) -> String {
+        let path = path.map(PathBuf::from);
+        Failure { code: 0, command: command.into(), path, error: error.into() }.to_string()
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_told_with_what_to_look_at() {
+        for (told, expected) in [
+            (told("nginx", None, Errno::ENOENT), "\"nginx\": no such program in PATH"),
+            (told("", None, Errno::ENOENT), "\"\": the name is empty"),
+            (told("nginx -g x", None, Errno::ENOENT), "it is one word: each argument has to be a word of its own"),
+            (told("/bin/nginx -g x", Some("/bin/nginx -g x"), Errno::ENOENT), "it is one word"),
+            (told("nginx", Some("/bin/nginx"), Errno::EAGAIN), "(/bin/nginx): no process can be made: a limit"),
+            (told("/bin/nginx", Some("/bin/nginx"), Errno::ENOMEM), "\"/bin/nginx\": no process can be made"),
+            (told("/", Some("/"), Errno::EACCES), "it is a directory"),
+            (told("/no/where", Some("/no/where"), Errno::ENOENT), ": no such file"),
+        ] {
+            assert!(told.contains(expected), "{told}");
+        }
+    }
 }

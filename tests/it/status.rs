@@ -1,7 +1,7 @@
 //! The exit status is the server's own, whatever ended it.
 
+use crate::support::Init;
 use crate::support::files::tempdir;
-use crate::support::{Init, fixtures};
 use nix::libc;
 
 /// Signals that end a process by default.
@@ -110,8 +110,7 @@ fn the_search_path_is_tried_to_its_end_as_a_shell_does() {
 #[test]
 fn a_kill_that_was_not_ours_is_said_to_be_none_of_ours() {
     needs!();
-    let mut run = Init::new().python(fixtures::RECORDER, &[]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().recorder(&[]);
     let main = run.main();
     run.signal_to(main, libc::SIGKILL);
     run.expect_exit(137);
