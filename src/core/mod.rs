@@ -27,6 +27,7 @@ pub mod policy;
 pub mod process;
 pub mod programs;
 pub mod signal;
+pub mod state;
 pub mod status;
 pub mod targets;
 
@@ -39,7 +40,8 @@ pub use event::{Event, Sender, Tick};
 pub use machine::Machine;
 pub use note::Note;
 pub use phase::Phase;
-pub use policy::{Policy, StopSignal};
+pub use policy::{Policy, StopSignal, Unready};
 pub use process::{Pid, Process, Snapshot};
 pub use signal::{Signal, SignalSet};
+pub use state::State;
 pub use status::WaitStatus;

@@ -7,6 +7,8 @@ use std::time::Duration;
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
+    /// A phase begins.
+    Entered(Phase),
     /// A stop begins, and the server serves on for the delay.
     LameDuck {
         /// By this signal.

@@ -112,6 +112,8 @@ impl Say {
         let times = Times::of(machine, now);
         match note {
             Note::Ended(ended) => return self.ended(ended, &times),
+            // What is done in a phase is told; that it begins needs no line of its own.
+            Note::Entered(_) => return,
             _ => self.wake(),
         }
         let Times { phase, elapsed, remaining } = times;
@@ -182,7 +184,7 @@ impl Say {
                 };
                 warn!(phase, hook = name, elapsed_s = elapsed, "the {name} hook took too long and is killed");
             }
-            Note::Ended(_) => {}
+            Note::Entered(_) | Note::Ended(_) => {}
         }
     }
 

@@ -30,10 +30,7 @@ impl Machine {
             (self.phase, self.timers.get(Timer::Kill), self.timers.get(Timer::Drain));
         self.main = Main::Ended { status, phase };
         self.drop_hook(actions);
-        if self.stop.is_none() {
-            // The server went by itself; nobody may be sent here any more.
-            actions.push(Action::Ready(false));
-        } else if self.policy.watch {
+        if self.stop.is_some() && self.policy.watch {
             actions.push(Action::Watch(false));
         }
         self.sweep.told.extend(self.drain.told.iter().map(|told| told.pid));
@@ -41,7 +38,7 @@ impl Machine {
         // What was asked about the main process is of no use; the answers will come all the same.
         self.asked.iter_mut().for_each(|question| *question = Question::Nothing);
         self.timers.clear();
-        self.phase = Phase::Sweeping;
+        self.enter(now, Phase::Sweeping, actions);
         self.sweep.rest = match phase {
             Phase::Draining => drained_until.map_or(Rest::Unlimited, Rest::Until),
             _ => Rest::Nothing,
@@ -140,7 +137,7 @@ impl Machine {
     pub(super) fn finish(&mut self, now: Tick, left_behind: bool, actions: &mut Vec<Action>) {
         self.timers.clear();
         self.asked.clear();
-        self.phase = Phase::Gone;
+        self.enter(now, Phase::Gone, actions);
         self.sweep.left_behind = left_behind;
         if let Some(limit) = self.policy.on_exit {
             self.timers.set(Timer::Hook, now + limit);
@@ -172,13 +169,13 @@ impl Machine {
             stop_took: self.stop.map(|stop| now.saturating_sub(stop.at)),
             left_behind: self.sweep.left_behind,
         })));
-        self.exit(code, actions);
+        self.exit(now, code, actions);
     }
 
-    pub(super) fn exit(&mut self, code: u8, actions: &mut Vec<Action>) {
+    pub(super) fn exit(&mut self, now: Tick, code: u8, actions: &mut Vec<Action>) {
         self.timers.clear();
-        self.phase = Phase::Gone;
-        self.done = true;
+        self.enter(now, Phase::Gone, actions);
+        self.exit = Some(code);
         actions.push(Action::Exit(code));
     }
 }
