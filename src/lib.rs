@@ -1,8 +1,8 @@
 //! `lameduck`, the init of a container that stops its server in the right order.
 //!
 //! [`core`] decides, [`run`] performs and waits, [`sys`] holds every call into the kernel, [`cli`]
-//! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`exit`]
-//! names the statuses.
+//! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`http`]
+//! reads requests and addresses, [`exit`] names the statuses.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
@@ -11,6 +11,8 @@ pub mod cli;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod core;
 pub mod exit;
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+pub mod http;
 pub mod json;
 pub mod log;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
