@@ -7,6 +7,8 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
 
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+pub mod ask;
 pub mod cli;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod core;
@@ -38,6 +40,7 @@ pub fn run_as_init(args: &[OsString]) -> u8 {
     let environ: Vec<_> = std::env::vars_os().filter(|(name, _)| ours(name)).collect();
     match cli::read(args.get(1..).unwrap_or_default(), &environ) {
         cli::Outcome::Run(settings) => run::run(&settings, &mask),
+        cli::Outcome::Ask(question) => run::print(&ask::ask(&question)),
         cli::Outcome::Print(page) => run::print(&page),
     }
 }

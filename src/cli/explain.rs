@@ -55,6 +55,8 @@ pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) 
 /// The value of an option, as one would write it.
 fn shown(id: Id, settings: &Settings, findings: &Findings) -> String {
     let policy = &settings.policy;
+    let health = settings.health.as_ref();
+    let check = health.and_then(|health| health.check.as_ref());
     let switch = |on: bool| String::from(if on { "yes" } else { "no" });
     match id {
         Id::Delay => Written(policy.delay).to_string(),
@@ -71,6 +73,9 @@ fn shown(id: Id, settings: &Settings, findings: &Findings) -> String {
         },
         Id::Repeat => String::from(if policy.hurry { "hurry" } else { "ignore" }),
         Id::Linger => policy.linger.map_or_else(|| Id::Linger.spec().default.to_owned(), |l| Written(l).to_string()),
+        Id::HealthListen => health.map_or_else(|| "off".to_owned(), |health| health.listen.to_string()),
+        Id::HealthPath => health.map_or(Id::HealthPath.spec().default, |health| &health.path).to_owned(),
+        Id::HealthCheck => check.map_or_else(|| "none".to_owned(), ToString::to_string),
         Id::Rewrite => list(policy.rewrite.iter(), |(from, to)| match to {
             Some(to) => format!("{from}:{to}"),
             None => format!("{from}:0"),
@@ -83,7 +88,7 @@ fn shown(id: Id, settings: &Settings, findings: &Findings) -> String {
         Id::MapExit => list(policy.map_exit.iter(), |(from, to)| format!("{from}={to}")),
         Id::Log => settings.log.name().to_owned(),
         Id::LogLevel => settings.log_level.name().to_owned(),
-        Id::Verbose | Id::Explain | Id::Version | Id::Help => String::new(),
+        Id::Verbose | Id::Explain | Id::Healthcheck | Id::Status | Id::Version | Id::Help => String::new(),
     }
 }
 

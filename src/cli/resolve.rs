@@ -3,7 +3,7 @@
 use super::given::{Given, Origin, Origins, name};
 use super::line::Line;
 use super::options::Id;
-use super::{LogFormat, LogLevel, Settings, value};
+use super::{Health, LogFormat, LogLevel, Settings, value};
 use crate::core::duration::Written;
 use crate::core::policy::{DEFAULT_DRAIN, StopOn, StopSignal};
 use crate::core::{Budget, Policy, Signal};
@@ -67,6 +67,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)]) -> Resolved 
     }
     let mut settings = Settings {
         policy,
+        health: Health::read(&mut given),
         subreaper: given.switch(Id::Subreaper),
         parent_death_signal: given.one(Id::ParentDeathSignal, value::signal),
         warn_on_reap: given.switch(Id::WarnOnReap),
@@ -89,6 +90,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)]) -> Resolved 
         settings.warnings.extend(findings.contradiction.clone());
     }
     warn(&mut settings, &given.origins, &findings);
+    settings.warnings.extend(Health::warnings(settings.health.as_ref(), &given.origins));
     settings.warnings.extend(given.unknown_variables());
     Resolved { settings, origins: given.origins, findings, explain, errors: given.errors }
 }

@@ -87,6 +87,19 @@ pub(super) fn map_exit(text: &str) -> Read<(u8, u8)> {
     Ok((status(from)?, status(to)?))
 }
 
+/// The path of a page of our own choosing.
+pub(super) fn path(text: &str) -> Read<String> {
+    let text = text.trim();
+    if !text.starts_with('/') || text.contains(|c: char| c.is_control() || c.is_whitespace() || matches!(c, '?' | '#'))
+    {
+        return Err("not a path: write one that begins with /, as in /healthz".to_owned());
+    }
+    if matches!(text, "/livez" | "/status") {
+        return Err("this path says something else: take another, as in /healthz".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 fn status(text: &str) -> Read<u8> {
     let text = text.trim();
     // `parse` alone would take `+7`.
@@ -183,6 +196,16 @@ mod tests {
         assert_eq!(rewrite("RTMIN+3:TERM").map(|(from, _)| from.number()), Ok(37));
         for text in ["", ":", "HUP", "HUP:", ":TERM", "HUP:TERM:QUIT", "0:TERM", "HUP=TERM", "HUP:-1"] {
             assert!(rewrite(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_one_that_can_be_asked_for() {
+        for text in ["/", "/healthz", "/a/b.c%20d", "/readyz"] {
+            assert_eq!(path(text).as_deref(), Ok(text));
+        }
+        for text in ["", "healthz", "/a b", "/a?b", "/a#b", "/a\nb", "/livez", "/status"] {
+            assert!(path(text).is_err(), "{text}");
         }
     }
 

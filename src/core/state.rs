@@ -34,6 +34,20 @@ pub struct State {
 // === impl State ===
 
 impl State {
+    /// The same state so much later: only its times have gone on.
+    #[must_use]
+    pub fn after(self, time: Duration) -> Self {
+        let later = |elapsed: Duration| elapsed.saturating_add(time);
+        let left = |remaining: Duration| remaining.saturating_sub(time);
+        Self {
+            elapsed: self.elapsed.map(later),
+            remaining: self.remaining.map(left),
+            phase_elapsed: later(self.phase_elapsed),
+            phase_remaining: self.phase_remaining.map(left),
+            ..self
+        }
+    }
+
     /// The state as JSON. All keys are always there; what is not known is null.
     ///
     /// | key | what |
@@ -152,6 +166,17 @@ mod tests {
         step(&mut machine, secs(32), Event::Reaped { children_left: false });
         let state = machine.state(secs(33));
         assert_eq!((state.phase, state.exit_code, state.remaining), (Phase::Gone, Some(7), None));
+    }
+
+    #[test]
+    fn a_state_ages_as_the_machine_does() {
+        let mut machine = Machine::new(delayed(), "app");
+        step(&mut machine, secs(0), Event::Started(MAIN));
+        assert_eq!(machine.state(secs(2)).after(secs(7)), machine.state(secs(9)));
+        step(&mut machine, secs(10), term());
+        for later in [0, 1, 15, 1_000] {
+            assert_eq!(machine.state(secs(10)).after(secs(later)), machine.state(secs(10 + later)), "{later}");
+        }
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! The shell around the core: signals, deaths and the passing of time go in, actions come out.
 //!
 //! This is the only place where time passes. `quiet` is the whole of it while nothing but the
-//! server has to be looked after: one blocking call, no timers, no wake-ups, no runtime.
+//! server has to be looked after: one blocking call, no timers, no wake-ups, no runtime. `live` is the
+//! same with a runtime beside it, only when somebody is to be answered over the network.
 
 pub(crate) mod clock;
+mod health;
+mod live;
 mod look;
 mod memory;
 mod perform;
@@ -14,12 +17,14 @@ mod start;
 
 use crate::cli::Settings;
 use crate::core::{Action, Event, Look, Machine, Pid, Signal, Snapshot};
-use crate::sys::signals::Mask;
+use crate::sys::signals::{Arrival, Mask};
 use crate::sys::wait::{self, Reaped};
-use crate::{log, sys};
+use crate::{exit, log, sys};
 use clock::Clock;
+use health::{Health, Told};
 use say::Say;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A server under lameduck.
 struct Shell {
@@ -30,6 +35,8 @@ struct Shell {
     say: Say,
     /// The status to leave with, once the machine has said so.
     exit: Option<u8>,
+    /// Where those who ask over the network learn how things stand.
+    told: Option<Arc<Told>>,
     /// Reused from step to step.
     actions: Vec<Action>,
 }
@@ -42,6 +49,12 @@ struct Shell {
 pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     let own_pid = sys::process::own_pid();
     let mut say = Say::new(settings);
+    // Before the server runs: a port that is taken is no reason to stop one.
+    let port = settings.health.as_ref().map(|health| (health, health::bind(health.listen)));
+    if let Some((health, Err(error))) = &port {
+        say.refusal(format_args!("{}: cannot listen on {}: {error}", health.named, health.listen));
+        return exit::OWN_ERROR;
+    }
     let started = start::server(settings, mask, own_pid);
     let mut shell = Shell {
         machine: Machine::new(settings.policy.clone(), start::base_name(settings)),
@@ -49,6 +62,7 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
         own_pid,
         warn_on_reap: settings.warn_on_reap,
         exit: None,
+        told: None,
         actions: Vec::new(),
         say: {
             say.warnings(&settings.warnings);
@@ -75,7 +89,13 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
             shell.feed(Event::NotStarted(failure.code));
         }
     }
-    quiet::wait_to_the_end(&mut shell)
+    match port {
+        Some((settings, Ok(port))) => {
+            let health = Health::new(port, settings, shell.tell(), shell.say.log());
+            live::wait_to_the_end(&mut shell, health)
+        }
+        _ => quiet::wait_to_the_end(&mut shell),
+    }
 }
 
 /// Not PID 1: orphans come to us all the same, as they would to PID 1.
@@ -108,6 +128,27 @@ impl Shell {
                 }
             }
             self.actions = actions;
+        }
+        if let Some(told) = &self.told {
+            let now = self.clock.now();
+            told.tell(now, self.machine.state(now));
+        }
+    }
+
+    /// From here on tells how things stand, to whoever asks for it there.
+    fn tell(&mut self) -> Arc<Told> {
+        let told = Arc::new(Told::new(self.clock, self.machine.state(self.clock.now())));
+        self.told = Some(Arc::clone(&told));
+        told
+    }
+
+    /// Takes in what came of waiting for signals.
+    fn take(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Signal(Signal::CHLD, _) => self.reap(),
+            Arrival::Signal(signal, sender) if self.is_own_broken_pipe(signal, sender) => {}
+            Arrival::Signal(signal, sender) => self.feed(Event::Signal(signal, sender)),
+            Arrival::Nothing => self.feed(Event::Time),
         }
     }
 

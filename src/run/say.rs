@@ -8,7 +8,7 @@ use crate::cli::{LogFormat, LogLevel, Settings};
 use crate::core::duration::Written;
 use crate::core::note::{Ended, Made, Told, Why};
 use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Sender, Signal, Target, Tick, WaitStatus};
-use crate::log;
+use crate::{exit, log};
 use std::fmt::{self, Write as _};
 use std::io;
 use std::time::Duration;
@@ -68,6 +68,17 @@ impl Say {
     pub(super) fn warning(&mut self, text: fmt::Arguments<'_>) {
         self.wake();
         warn!("{text}");
+    }
+
+    /// Why nothing is started at all.
+    pub(super) fn refusal(&mut self, text: fmt::Arguments<'_>) {
+        self.wake();
+        error!(exit_code = exit::OWN_ERROR, "{text}");
+    }
+
+    /// How and what to log, for those who may have to before anybody else did.
+    pub(super) fn log(&self) -> (LogFormat, LogLevel) {
+        (self.format, self.level)
     }
 
     pub(super) fn failure(&mut self, failure: &super::start::Failure) {

@@ -1,6 +1,7 @@
 //! Whole command lines and environments.
 
 mod anything;
+mod health;
 mod pages;
 
 use super::*;
@@ -23,15 +24,15 @@ fn outcome(args: &[&str], environ: Environ<'_>) -> Outcome {
 fn settings(args: &[&str], environ: Environ<'_>) -> Settings {
     match outcome(args, environ) {
         Outcome::Run(settings) => *settings,
-        Outcome::Print(printed) => panic!("{args:?} {environ:?}: {}", printed.text),
+        other => panic!("{args:?} {environ:?}: {other:?}"),
     }
 }
 
 #[track_caller]
 fn printed(args: &[&str], environ: Environ<'_>) -> Printed {
     match outcome(args, environ) {
-        Outcome::Run(settings) => panic!("{args:?} {environ:?} ran: {settings:?}"),
         Outcome::Print(printed) => printed,
+        other => panic!("{args:?} {environ:?} ran: {other:?}"),
     }
 }
 
@@ -96,7 +97,7 @@ fn arguments_are_bytes() {
         args.extend(["cat".into(), odd.clone()]);
         match read(&args, &[]) {
             Outcome::Run(settings) => assert_eq!(settings.command[1], odd),
-            Outcome::Print(printed) => panic!("{}", printed.text),
+            other => panic!("{other:?}"),
         }
     }
 }

@@ -74,6 +74,9 @@ Settings
   stop-on               auto                    default
   repeat                hurry                   default
   linger                5s, 0s without a stop   default
+  health-listen         off                     default
+  health-path           /                       default
+  health-check          none                    default
   rewrite               none                    default
   group                 no                      default
   subreaper             no                      default
