@@ -17,6 +17,8 @@ mod badinput;
 mod containers;
 mod docs;
 mod forward;
+mod health;
+mod healthcheck;
 mod idle;
 mod log;
 mod place;

@@ -4,14 +4,14 @@
 
 use super::config;
 use super::container::docker;
+use crate::support::free_port;
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 
 /// The image's name. One is kept, so that nothing piles up.
@@ -75,7 +75,7 @@ fn fill(root: &Path) -> Vec<Slot> {
     write(root, "etc/passwd", "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n");
     write(root, "etc/group", "root:x:0:\nnogroup:x:65534:\n");
     write(root, "var/www/index.txt", "done\n");
-    let slots: Vec<Slot> = (0..SLOTS).map(|number| Slot { number, port: port(), backend: port() }).collect();
+    let slots: Vec<Slot> = (0..SLOTS).map(|number| Slot { number, port: free_port(), backend: free_port() }).collect();
     for slot in &slots {
         let Slot { number, port, backend } = slot;
         write(root, &format!("etc/it/{number}/nginx.conf"), &config::nginx(*port, *backend));
@@ -104,21 +104,6 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
     let output = Command::new("ldd").arg(program).output().expect("ldd is there");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect()
-}
-
-/// A port that is free now and stays so: below those that the kernel hands out to clients.
-fn port() -> u16 {
-    static LAST: Mutex<u16> = Mutex::new(0);
-    let mut last = LAST.lock().unwrap();
-    if *last == 0 {
-        *last = 20_000 + u16::try_from(std::process::id() % 8_000).unwrap();
-    }
-    loop {
-        *last += 1;
-        if TcpListener::bind(("127.0.0.1", *last)).is_ok() {
-            return *last;
-        }
-    }
 }
 
 fn import(root: &Path) {

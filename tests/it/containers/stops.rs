@@ -3,7 +3,7 @@
 use super::container::{Container, Stopped};
 use super::image::{self, Slot};
 use super::load::{Load, Outcome, Request, SLOW};
-use std::io::Write as _;
+use crate::support::tell;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -32,11 +32,6 @@ fn in_a_container(name: &str, test: impl FnOnce(Slot)) {
         Ok(slot) => test(slot),
         Err(why) => tell(&format!("skipped: containers::{name}: {why}")),
     }
-}
-
-/// Says something that is seen also when the test passes: what `println!` prints is not.
-fn tell(text: &str) {
-    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
 }
 
 /// Stops a container that is asked all the time.
