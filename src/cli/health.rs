@@ -1,8 +1,10 @@
 //! The options about the health port, and those that ask a lameduck that runs.
 
+use super::extras::readiness_goes;
 use super::given::{Given, Origin, name};
 use super::options::Id;
 use super::{line, resolve, value};
+use crate::core::Policy;
 use crate::http::{Listen, Target};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,8 +14,8 @@ use std::path::PathBuf;
 pub struct Health {
     /// Where it is.
     pub listen: Listen,
-    /// The flag or variable that said so.
-    pub named: String,
+    /// The flag or the variable.
+    pub given_as: String,
     /// The path of the balancer, with its slash.
     pub path: String,
     /// The server's own check, which has to pass as well.
@@ -73,10 +75,25 @@ impl Health {
         let check = given.one(Id::HealthCheck, Target::parse);
         Some(Self {
             listen: listen?,
-            named: name(Id::HealthListen, given.origins[Id::HealthListen as usize]),
+            given_as: name(Id::HealthListen, given.origins[Id::HealthListen as usize]),
             path,
             check,
         })
+    }
+
+    /// What it will do, in lines for `--explain`.
+    pub(super) fn explained(&self, policy: &Policy) -> String {
+        let Self { listen, path, check, .. } = self;
+        let until = readiness_goes(policy);
+        let beside = if path == "/readyz" { String::new() } else { format!(" and {path}") };
+        let mut text = format!(
+            "  health-listen {listen}\n      /readyz{beside}: 200 until {until}, then 503; /livez: 200 as long as the\n      \
+             server lives; /status: the state\n"
+        );
+        if let Some(check) = check {
+            text += &format!("  health-check {check}\n      503 there too when this fails or takes longer than 1s\n");
+        }
+        text
     }
 
     /// What was given and has no effect.
@@ -155,6 +172,13 @@ impl Sources {
             return None;
         }
         let settings = resolve::resolve(line, environ).settings;
-        Some(Self { health: settings.health.map(|health| health.listen), ..Self::default() })
+        let path = |place: Option<super::Place>| place.map(|place| place.path);
+        let super::Extras { ready_file, drain_file, state_file, .. } = settings.extras;
+        Some(Self {
+            health: settings.health.map(|health| health.listen),
+            ready_file: path(ready_file),
+            drain_file: path(drain_file),
+            state_file: path(state_file),
+        })
     }
 }

@@ -14,6 +14,14 @@ pub(super) enum Id {
     HealthListen,
     HealthPath,
     HealthCheck,
+    ReadyFile,
+    DrainFile,
+    Unready,
+    OnStop,
+    OnExit,
+    HookTimeout,
+    StateFile,
+    Report,
     Rewrite,
     Group,
     Subreaper,
@@ -76,8 +84,11 @@ pub(super) struct Spec {
 /// What every variable of ours begins with.
 pub(super) const PREFIX: &str = "LAMEDUCK_";
 
+/// The variables that a hook finds beside those of the server.
+pub(crate) const OF_HOOKS: [&str; 4] = ["LAMEDUCK_PHASE", "LAMEDUCK_SIGNAL", "LAMEDUCK_MAIN_PID", "LAMEDUCK_EXIT_CODE"];
+
 /// All options, in the order of [`Id`].
-pub(super) const OPTIONS: [Spec; 25] = {
+pub(super) const OPTIONS: [Spec; 33] = {
     use Takes::{Count, List, Maybe, Nothing, One};
     use Topic::{About, ExitStatus, Logs, Processes, Signals, Stop, World};
     [
@@ -162,6 +173,54 @@ pub(super) const OPTIONS: [Spec; 25] = {
             "",
             World,
             &["ready there only while this passes within 1s:", "http://127.0.0.1:80/up (2xx, 3xx) or tcp://..."],
+        ),
+        option(Id::ReadyFile, None, "ready-file", One("FILE"), "", World, &["exists while new requests are welcome"]),
+        option(Id::DrainFile, None, "drain-file", One("FILE"), "", World, &["exists from the stop signal to the end"]),
+        option(
+            Id::Unready,
+            None,
+            "unready",
+            One("WHEN"),
+            "start",
+            World,
+            &["readiness goes at the \"start\" of the stop, at its", "\"end\" (when draining begins), or \"never\""],
+        ),
+        option(
+            Id::OnStop,
+            None,
+            "on-stop",
+            One("COMMAND"),
+            "",
+            World,
+            &["run this at the stop signal; the delay counts from", "its end"],
+        ),
+        option(Id::OnExit, None, "on-exit", One("COMMAND"), "", World, &["run this when the server has gone"]),
+        option(
+            Id::HookTimeout,
+            None,
+            "hook-timeout",
+            One("TIME"),
+            "5s",
+            World,
+            &["each of the two is killed after this"],
+        ),
+        option(
+            Id::StateFile,
+            None,
+            "state-file",
+            One("FILE"),
+            "",
+            World,
+            &["the state as JSON, new at each phase; FILE.lock is", "locked while a stop runs"],
+        ),
+        option(
+            Id::Report,
+            None,
+            "report",
+            One("FILE"),
+            "",
+            World,
+            &["write what happened as JSON at the end, at most", "4096 bytes; /dev/termination-log will do"],
         ),
         option(Id::Rewrite, Some('r'), "rewrite", List("FROM:TO"), "", Signals, &["pass FROM on as TO; TO 0 drops it"]),
         option(

@@ -95,7 +95,7 @@ impl Sender {
         }
     }
 
-    fn json(self) -> Value {
+    pub(super) fn json(self) -> Value {
         let (pid, uid) = self.ids();
         Value::Object(vec![("pid", pid.map(i64::from).into()), ("uid", uid.map(i64::from).into())])
     }

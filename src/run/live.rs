@@ -45,7 +45,7 @@ pub(super) fn wait_to_the_end(shell: &mut Shell, health: Health) -> u8 {
         Err(_) => Off("the runtime panicked".to_owned()),
     };
     shell.told = None;
-    shell.say.warning(format_args!("health is off, and the rest goes on as ever: {why}"));
+    shell.warn(&format!("health is off, and the rest goes on as ever: {why}"));
     quiet::wait_to_the_end(shell)
 }
 
@@ -68,8 +68,7 @@ async fn wait(shell: &mut Shell, health: Health) -> Result<u8, Off> {
         if let Some(code) = shell.exit {
             return Ok(code);
         }
-        let limit = shell.machine.next_deadline().map(|at| at.saturating_sub(shell.clock.now()));
-        match next(&signals, limit, &mut server).await? {
+        match next(&signals, shell.wait_at_most(), &mut server).await? {
             Woken::Signals(mut guard) => {
                 while let signal @ Arrival::Signal(..) = signals.get_ref().next().map_err(|error| lost(&error))? {
                     shell.take(signal);

@@ -12,7 +12,6 @@ pub(super) fn wait_to_the_end(shell: &mut Shell) -> u8 {
         if let Some(code) = shell.exit {
             return code;
         }
-        let limit = shell.machine.next_deadline().map(|at| at.saturating_sub(shell.clock.now()));
-        shell.take(signals::next(limit));
+        shell.take(signals::next(shell.wait_at_most()));
     }
 }

@@ -82,6 +82,44 @@ fn the_port_is_found_in_the_environment() {
 }
 
 #[test]
+fn files_tell_where_there_is_no_port() {
+    needs!("nsenter");
+    let dir = crate::support::files::tempdir();
+    let path = |name: &str| dir.path.join(name).to_str().unwrap().to_owned();
+    let (ready, drain, state) = (path("ready"), path("drain"), path("state"));
+    for (flag, file, before, during) in [
+        ("--ready-file", &ready, format!("ready: {ready} exists\n"), format!("not ready: {ready} does not exist\n")),
+        ("--state-file", &state, format!("ready: {state} says so\n"), format!("not ready: {state} says so\n")),
+        ("--drain-file", &drain, format!("ready: {drain} does not exist\n"), format!("not ready: {drain} exists\n")),
+    ] {
+        let mut run = started(Init::new().flags([flag, file]));
+        let plain = |run: &Running| ask(run, &["--healthcheck"]).output().unwrap();
+        until("it is ready", || plain(&run).status.success());
+        says(&plain(&run), 0, &before);
+        run.signal(libc::SIGTERM);
+        run.expect_stderr("serving on for 10m");
+        says(&plain(&run), 1, &during);
+        let status = ask(&run, &["--status"]).output().unwrap();
+        assert_eq!(status.status.success(), flag == "--state-file");
+        if flag == "--state-file" {
+            let state: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+            assert_eq!((&state["phase"], &state["ready"]), (&"lame-duck".into(), &false.into()));
+        }
+    }
+}
+
+#[test]
+fn a_port_that_is_dead_leaves_the_word_to_the_files() {
+    needs!("nsenter");
+    let dir = crate::support::files::tempdir();
+    let ready = dir.path.join("ready").to_str().unwrap().to_owned();
+    let run = started(Init::new().flags(["--ready-file", &ready]));
+    let dead = format!(":{}", free_port());
+    let output = ask(&run, &["--health-listen", &dead, "--healthcheck"]).output().unwrap();
+    says(&output, 0, &format!("ready: {ready} exists\n"));
+}
+
+#[test]
 fn what_can_be_named_can_be_asked() {
     needs!("nsenter");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -21,7 +21,7 @@ fn the_health_port_is_read_with_all_that_belongs_to_it() {
     let plain = settings(&["--health-listen", ":9000", "x"], &[]).health.unwrap();
     let expected = Health {
         listen: Listen::Everywhere(9000),
-        named: "--health-listen".to_owned(),
+        given_as: "--health-listen".to_owned(),
         path: "/".to_owned(),
         check: None,
     };
@@ -32,7 +32,7 @@ fn the_health_port_is_read_with_all_that_belongs_to_it() {
         ("LAMEDUCK_HEALTH_CHECK", "http://127.0.0.1/up"),
     ];
     let full = settings(&["x"], &environ).health.unwrap();
-    assert_eq!((full.named.as_str(), full.path.as_str()), ("LAMEDUCK_HEALTH_LISTEN", "/healthz"));
+    assert_eq!((full.given_as.as_str(), full.path.as_str()), ("LAMEDUCK_HEALTH_LISTEN", "/healthz"));
     assert_eq!(full.check, Some(url("http://127.0.0.1/up")));
 }
 
@@ -60,6 +60,23 @@ fn what_belongs_to_the_health_port_is_warned_of_without_one() {
             "--health-check: nobody is answered without --health-listen"
         ]
     );
+}
+
+#[test]
+fn explain_says_what_will_be_answered() {
+    let explained = |args: &[&str]| printed(&[args, &["--explain"]].concat(), &[]).text;
+    let text = explained(&["--health-listen", "8080", "--unready", "end", "--health-check", "tcp://127.0.0.1:80"]);
+    let expected = "
+What others see of it
+
+  health-listen :8080
+      /readyz and /: 200 until draining begins, then 503; /livez: 200 as long as the
+      server lives; /status: the state
+  health-check tcp://127.0.0.1:80
+      503 there too when this fails or takes longer than 1s
+";
+    assert!(text.contains(expected), "{text}");
+    assert!(!explained(&[]).contains("What others see"));
 }
 
 #[test]

@@ -77,6 +77,14 @@ Settings
   health-listen         off                     default
   health-path           /                       default
   health-check          none                    default
+  ready-file            none                    default
+  drain-file            none                    default
+  unready               start                   default
+  on-stop               none                    default
+  on-exit               none                    default
+  hook-timeout          5s                      default
+  state-file            none                    default
+  report                none                    default
   rewrite               none                    default
   group                 no                      default
   subreaper             no                      default

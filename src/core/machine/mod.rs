@@ -242,7 +242,9 @@ impl Machine {
     pub fn state(&self, now: Tick) -> State {
         let left = |at: Tick| at.saturating_sub(now);
         let ended = match self.main {
-            Main::Ended { status, .. } => Some(self.policy.mapped(status.code())),
+            Main::Ended { .. } => Some(self.ended(now).code),
+            // It was given up.
+            Main::Running(_) if self.phase == Phase::Gone => Some(self.ended(now).code),
             Main::NotYet | Main::Running(_) => None,
         };
         State {

@@ -124,6 +124,7 @@ impl Machine {
             signal: stop.signal,
             sender: stop.sender,
             plan: plan.iter().map(Told::from).collect(),
+            hook: self.policy.on_stop,
             delay: self.policy.delay,
             drain: self.policy.drain,
         }));

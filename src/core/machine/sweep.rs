@@ -155,21 +155,28 @@ impl Machine {
 
     /// Says how it ended, and leaves.
     pub(super) fn leave(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        let ended = self.ended(now);
+        let code = ended.code;
+        actions.push(Action::Note(Note::Ended(ended)));
+        self.exit(now, code, actions);
+    }
+
+    /// How it ended, as far as that is known; all of it is once the last phase has begun.
+    #[must_use]
+    pub fn ended(&self, now: Tick) -> Ended {
         let (status, phase) = match self.main {
             Main::Ended { status, phase } => (Some(status), phase),
             Main::NotYet | Main::Running(_) => (None, Phase::Killing),
         };
-        let code = self.policy.mapped(status.unwrap_or(WaitStatus::killed(Signal::KILL)).code());
-        actions.push(Action::Note(Note::Ended(Ended {
+        Ended {
             status,
             phase,
             // One that ended by itself just before the KILL reached it was not killed.
             killed: phase == Phase::Killing && status.is_none_or(|status| status.signal() == Some(Signal::KILL)),
-            code,
+            code: self.policy.mapped(status.unwrap_or(WaitStatus::killed(Signal::KILL)).code()),
             stop_took: self.stop.map(|stop| now.saturating_sub(stop.at)),
             left_behind: self.sweep.left_behind,
-        })));
-        self.exit(now, code, actions);
+        }
     }
 
     pub(super) fn exit(&mut self, now: Tick, code: u8, actions: &mut Vec<Action>) {

@@ -1,6 +1,7 @@
 //! The port, opened before the server is started: one that is taken is an error while nothing runs
 //! yet.
 
+use crate::cli;
 use crate::http::Listen;
 use nix::errno::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -10,12 +11,20 @@ use std::net::{SocketAddr, TcpListener};
 /// So many connections may wait to be taken: as many as std asks for.
 const BACKLOG: i32 = 128;
 
-/// Opens the port.
+/// Opens the port that was asked for.
 ///
 /// # Errors
-/// EADDRINUSE when it is taken, EACCES when it may not be had, EADDRNOTAVAIL when the address is not
-/// one of this machine's.
-pub(in crate::run) fn bind(listen: Listen) -> io::Result<TcpListener> {
+/// One line that says why it cannot be had.
+pub(in crate::run) fn bind(asked: &cli::Health) -> Result<TcpListener, String> {
+    first(asked.listen).map_err(|error| format!("{}: cannot listen on {}: {error}", asked.given_as, asked.listen))
+}
+
+/// Opens the first address that this machine has.
+///
+/// # Errors
+/// EADDRINUSE when the port is taken, EACCES when it may not be had, EADDRNOTAVAIL when the address is
+/// not one of this machine's.
+fn first(listen: Listen) -> io::Result<TcpListener> {
     let mut result = Err(Errno::EADDRNOTAVAIL.into());
     for address in listen.to_bind() {
         result = open(address);
@@ -59,7 +68,7 @@ mod tests {
     #[test]
     fn everywhere_is_both_families() {
         let port = free_port();
-        let listener = bind(Listen::Everywhere(port)).unwrap();
+        let listener = first(Listen::Everywhere(port)).unwrap();
         assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
         if listener.local_addr().unwrap().is_ipv6() && TcpListener::bind("[::1]:0").is_ok() {
             assert!(TcpStream::connect(("::1", port)).is_ok());
@@ -71,13 +80,13 @@ mod tests {
         let holder = TcpListener::bind("127.0.0.1:0").unwrap();
         let taken = holder.local_addr().unwrap();
         for listen in [Listen::At(taken), Listen::Everywhere(taken.port())] {
-            assert_eq!(bind(listen).unwrap_err().kind(), io::ErrorKind::AddrInUse, "{listen}");
+            assert_eq!(first(listen).unwrap_err().kind(), io::ErrorKind::AddrInUse, "{listen}");
         }
     }
 
     #[test]
     fn an_address_of_another_machine_is_refused() {
         let elsewhere = Listen::At("192.0.2.1:8080".parse().unwrap());
-        assert_eq!(bind(elsewhere).unwrap_err().kind(), io::ErrorKind::AddrNotAvailable);
+        assert_eq!(first(elsewhere).unwrap_err().kind(), io::ErrorKind::AddrNotAvailable);
     }
 }

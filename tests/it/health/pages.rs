@@ -62,6 +62,31 @@ fn readiness_goes_at_the_stop_signal_and_liveness_stays_to_the_end() {
 }
 
 #[test]
+fn readiness_may_stay_for_the_delay_or_for_the_whole_drain() {
+    needs!();
+    for (unready, in_the_drain) in [("end", 503), ("never", 200)] {
+        let (init, port) = listening(&["--delay", "300ms", "--unready", unready]);
+        let mut run = init.python(fixtures::RECORDER, &["10=4"]).spawn();
+        run.expect_stdout("ready\n");
+        until_ready(&mut run, port, 200);
+        run.signal(libc::SIGTERM);
+        run.expect_stderr("serving on for 300ms");
+        run.expect_stdout("got 15\n");
+        assert_eq!(http::get(port, "/readyz").unwrap().code, in_the_drain, "{unready}");
+        run.signal(libc::SIGUSR1);
+        run.expect_exit(4);
+    }
+    let (init, port) = listening(&["--delay", "10m", "--unready", "end"]);
+    let mut run = init.python(fixtures::RECORDER, &[]).spawn();
+    run.expect_stdout("ready\n");
+    until_ready(&mut run, port, 200);
+    run.signal(libc::SIGTERM);
+    run.expect_stderr("serving on for 10m");
+    assert_eq!(http::get(port, "/readyz").unwrap().code, 200);
+    assert_eq!(json(port)["phase"], "lame-duck");
+}
+
+#[test]
 fn who_asks_once_the_signal_was_heard_is_told_503() {
     needs!();
     let _alone = crate::support::alone();
