@@ -7,6 +7,7 @@ use super::{line, resolve, value};
 use crate::core::Policy;
 use crate::http::{Listen, Target};
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// The health port.
@@ -91,7 +92,9 @@ impl Health {
              server lives; /status: the state\n"
         );
         if let Some(check) = check {
-            text += &format!("  health-check {check}\n      503 there too when this fails or takes longer than 1s\n");
+            let rule = "503 there too when this fails or takes longer than 1s";
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  health-check {check}\n      {rule}");
         }
         text
     }

@@ -16,7 +16,12 @@ fn serving(mut run: Running, port: u32) -> (Running, u32) {
 
 /// nginx on a port of its own; `/slow` takes about two seconds.
 pub(crate) fn nginx(flags: &[&str]) -> (Running, u32) {
-    let (dir, port) = (tempdir(), u32::from(free_port()));
+    nginx_at(free_port(), flags)
+}
+
+/// nginx on this port.
+pub(crate) fn nginx_at(port: u16, flags: &[&str]) -> (Running, u32) {
+    let (dir, port) = (tempdir(), u32::from(port));
     dir.file("index.html", "x".repeat(40_000), 0o644);
     let config = format!(
         "daemon off; user root; worker_processes 1; pid {dir}/pid; error_log stderr;

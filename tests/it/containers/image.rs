@@ -51,7 +51,7 @@ fn make() -> Result<Vec<Slot>, String> {
     }
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("containers-{}", std::process::id()));
     let slots = fill(&root);
-    import(&root);
+    import(&root, NAME, &[]);
     fs::remove_dir_all(&root).expect("the root file system can be removed again");
     Ok(slots)
 }
@@ -106,14 +106,30 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
     text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect()
 }
 
-fn import(root: &Path) {
+/// Makes an image of nothing but lameduck and busybox, and what these need if they are not static;
+/// `changes` are lines of a Dockerfile.
+pub(super) fn from_scratch(name: &str, changes: &[&str]) {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scratch-{}", std::process::id()));
+    let lameduck = binary();
+    for file in libraries(&lameduck) {
+        copy(&file, &inside(&root, &file));
+    }
+    copy(&lameduck, &root.join("lameduck"));
+    copy(Path::new("/bin/busybox"), &root.join("busybox"));
+    write(&root, "www/index.html", "done\n");
+    import(&root, name, changes);
+    fs::remove_dir_all(&root).expect("the root file system can be removed again");
+}
+
+fn import(root: &Path, name: &str, changes: &[&str]) {
     // It is not there on the first run.
-    let _ = docker(&["image", "rm", "--force", NAME]);
+    let _ = docker(&["image", "rm", "--force", name]);
     let mut tar = Command::new("tar");
     tar.arg("-C").arg(root).args(["--owner=0", "--group=0", "-c", "."]).stdout(Stdio::piped());
     let mut tar = tar.spawn().expect("tar is there");
     let mut import = Command::new("docker");
-    import.args(["import", "--change", r#"ENTRYPOINT ["/lameduck"]"#, "-", NAME]);
+    import.args(["import", "--change", r#"ENTRYPOINT ["/lameduck"]"#]);
+    import.args(changes.iter().flat_map(|change| ["--change", change])).args(["-", name]);
     let output = import.stdin(tar.stdout.take().unwrap()).output().unwrap();
     assert!(output.status.success(), "docker import: {}", String::from_utf8_lossy(&output.stderr));
     assert!(tar.wait().unwrap().success());

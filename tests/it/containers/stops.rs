@@ -25,7 +25,7 @@ struct Watched {
 
 /// Runs `test` with a slot, one test at a time: each one brings a load of its own. Says why when the
 /// machine lacks something.
-fn in_a_container(name: &str, test: impl FnOnce(Slot)) {
+pub(super) fn in_a_container(name: &str, test: impl FnOnce(Slot)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     match image::slot() {

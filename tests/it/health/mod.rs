@@ -1,8 +1,9 @@
 //! The health port: what is answered there, to whom, and what it costs the rest when it goes wrong.
 //!
-//! `pages` is what one can ask for, `check` the server's own check behind it, `hostile` those who mean
+//! `balancer` is what it is for; `pages` is what one can ask for, `check` the server's own check behind it, `hostile` those who mean
 //! harm, `faults` what the system may refuse.
 
+mod balancer;
 mod check;
 mod faults;
 mod hostile;
