@@ -224,10 +224,11 @@ fn nginx_of_the_examples_turns_red_and_leaves_no_connection_for_a_request_to_cro
     let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/nginx/nginx.conf");
     let config = fs::read_to_string(published).unwrap();
     let root = marks.dir.path.to_str().unwrap();
+    // First those under /tmp: so is the directory of the test.
     let config = config
-        .replace("listen 8080;", &format!("listen 127.0.0.1:{port};"))
+        .replace("/tmp/", &format!("{root}/"))
         .replace("/usr/share/nginx/html", root)
-        .replace("/tmp/", &format!("{root}/"));
+        .replace("listen 8080;", &format!("listen 127.0.0.1:{port};"));
     marks.dir.file("index.html", "hello", 0o644);
     let config = marks.dir.file("nginx.conf", config, 0o644);
     let mut run = Init::new().flags(marks.flags()).flags(["--delay", "10m"]).cmd(["nginx", "-c", &config]).spawn();
