@@ -64,7 +64,7 @@ impl Extras {
     /// The machine noted something.
     pub(super) fn note(&mut self, note: &Note, machine: &Machine, now: Tick) {
         if let Note::Entered(Phase::LameDuck | Phase::Draining) = note {
-            alone(&mut self.drain, &mut self.troubles, |file| file.set());
+            alone(&mut self.drain, &mut self.troubles, Mark::set);
             self.lock(machine);
         }
         if let (Note::HookTimedOut(hook), Some(hooks)) = (note, &mut self.hooks) {
@@ -155,7 +155,7 @@ impl Extras {
         for run in left {
             self.record(Some(run));
         }
-        alone(&mut self.drain, &mut self.troubles, |file| file.clear());
+        alone(&mut self.drain, &mut self.troubles, Mark::clear);
         self.write_report(machine, now);
     }
 
@@ -186,5 +186,25 @@ fn alone<T>(extra: &mut Option<T>, troubles: &mut Vec<String>, act: impl FnOnce(
             *extra = None;
             troubles.push("a mistake in lameduck: what failed above is off from now on".to_owned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extra_that_fails_is_told_of_and_tried_again_and_one_that_panics_is_off() {
+        let (mut extra, mut troubles) = (Some(1), Vec::new());
+        alone(&mut extra, &mut troubles, |_| Err("the disk is full".to_owned()));
+        alone(&mut extra, &mut troubles, |count| {
+            *count += 1;
+            Ok(())
+        });
+        assert_eq!((extra, troubles.as_slice()), (Some(2), &["the disk is full".to_owned()][..]));
+        alone(&mut extra, &mut troubles, |_| panic!("on purpose"));
+        assert_eq!((extra, troubles.len()), (None, 2));
+        alone(&mut extra, &mut troubles, |_| unreachable!("it is off"));
+        assert_eq!(troubles.len(), 2);
     }
 }

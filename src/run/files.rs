@@ -19,6 +19,10 @@ pub(super) struct Failure<'a> {
 /// A file that says something by being there.
 pub(super) struct Mark {
     place: Place,
+    /// It was made, and not removed since.
+    there: bool,
+    /// The last attempt failed; only the first of several is worth a line.
+    failing: bool,
 }
 
 // === impl Mark ===
@@ -36,7 +40,7 @@ impl Mark {
             absent(&beside)
         });
         match tried {
-            Ok(()) => Ok(Self { place }),
+            Ok(()) => Ok(Self { place, there: false, failing: false }),
             Err(error) => Err(Failure { place: &place, error }.to_string()),
         }
     }
@@ -44,13 +48,20 @@ impl Mark {
     /// From now on it is there.
     ///
     /// # Errors
-    /// Why it is not.
-    pub(super) fn set(&self) -> Result<(), String> {
+    /// Why it is not; told once.
+    pub(super) fn set(&mut self) -> Result<(), String> {
+        if self.there {
+            return Ok(());
+        }
         match new(&self.place.path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                Err(Failure { place: &self.place, error }.to_string())
+                let told = std::mem::replace(&mut self.failing, true);
+                if told { Ok(()) } else { Err(Failure { place: &self.place, error }.to_string()) }
             }
-            _ => Ok(()),
+            _ => {
+                self.there = true;
+                Ok(())
+            }
         }
     }
 
@@ -58,7 +69,8 @@ impl Mark {
     ///
     /// # Errors
     /// Why it still is.
-    pub(super) fn clear(&self) -> Result<(), String> {
+    pub(super) fn clear(&mut self) -> Result<(), String> {
+        self.there = false;
         absent(&self.place.path).map_err(|error| Failure { place: &self.place, error }.to_string())
     }
 }

@@ -5,7 +5,9 @@ use super::files::{self, Failure};
 use crate::cli::Place;
 use crate::core::State;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
 use std::time::Duration;
 
 /// How soon the lock is tried again when somebody else holds it: a watchdog that looks holds it for
@@ -42,10 +44,7 @@ impl StateFile {
     /// Why one of the two cannot be written.
     pub(super) fn open(place: Place, state: &State) -> Result<Self, String> {
         let lock = beside(&place);
-        // Open to be read is enough to lock it, for us and for others.
-        let opened =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(&lock.path);
-        let lock = opened.map_err(|error| Failure { place: &lock, error }.to_string())?;
+        let lock = open_lock(&lock.path).map_err(|error| Failure { place: &lock, error }.to_string())?;
         let mut file = Self { place, lock, locked: Lock::NotWanted, told: None, failing: false };
         match file.tell(state) {
             None => Ok(file),
@@ -57,6 +56,11 @@ impl StateFile {
     pub(super) fn lock(&mut self, stopping: bool) -> Option<String> {
         if !stopping || self.locked == Lock::Settled {
             return None;
+        }
+        // What was cleaned up as an old file in the meantime would be locked for nobody to see.
+        let removed = self.lock.metadata().is_ok_and(|meta| meta.nlink() == 0);
+        if removed && let Ok(lock) = open_lock(&beside(&self.place).path) {
+            self.lock = lock;
         }
         let (locked, failure) = match self.lock.try_lock() {
             Ok(()) => (Lock::Settled, None),
@@ -85,6 +89,10 @@ impl StateFile {
         let failure = result.err().map(|error| Failure { place: &self.place, error }.to_string());
         failure.filter(|_| !failed_before)
     }
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(path)
 }
 
 /// `FILE.lock`.
