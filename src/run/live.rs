@@ -10,15 +10,14 @@ use super::{Shell, quiet};
 use crate::core::Event;
 use crate::sys::signalfd::SignalFd;
 use crate::sys::signals::Arrival;
-use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
 use tokio::runtime::Builder;
-use tokio::task::JoinHandle;
 
 /// After so many steps of connections the kernel is asked what else has happened.
 const STEPS_BETWEEN_LOOKS: u32 = 1;
@@ -37,12 +36,12 @@ enum Woken<'a> {
 
 /// Waits and reacts until there is an exit status, and answers those who ask `health` meanwhile.
 pub(super) fn wait_to_the_end(shell: &mut Shell, health: Health) -> u8 {
-    // A panic has told of itself. It was in the runtime: what runs in it catches its own.
+    // A panic has told of itself.
     let ended = catch_unwind(AssertUnwindSafe(|| run(shell, health)));
     let Off(why) = match ended {
         Ok(Ok(code)) => return code,
         Ok(Err(off)) => off,
-        Err(_) => Off("the runtime panicked".to_owned()),
+        Err(_) => Off("it panicked".to_owned()),
     };
     shell.told = None;
     shell.warn(&format!("health is off, and the rest goes on as ever: {why}"));
@@ -63,12 +62,12 @@ async fn wait(shell: &mut Shell, health: Health) -> Result<u8, Off> {
     let signals = SignalFd::open()
         .and_then(SignalFd::watched)
         .map_err(|error| Off::because("signals cannot be waited for beside connections", &error))?;
-    let mut server = tokio::spawn(health.serve());
+    let mut server = pin!(health.serve());
     loop {
         if let Some(code) = shell.exit {
             return Ok(code);
         }
-        match next(&signals, shell.wait_at_most(), &mut server).await? {
+        match next(&signals, shell.wait_at_most(), server.as_mut()).await? {
             Woken::Signals(mut guard) => {
                 while let signal @ Arrival::Signal(..) = signals.get_ref().next().map_err(|error| lost(&error))? {
                     shell.take(signal);
@@ -84,13 +83,12 @@ async fn wait(shell: &mut Shell, health: Health) -> Result<u8, Off> {
     }
 }
 
-/// Signals first, then a deadline, then the end of the server of health.
-async fn next<'a, E: fmt::Display>(
+/// Signals first, then a deadline, then those who ask.
+async fn next<'a>(
     signals: &'a AsyncFd<SignalFd>,
     limit: Option<Duration>,
-    server: &mut JoinHandle<E>,
+    mut server: Pin<&mut impl Future<Output = io::Error>>,
 ) -> Result<Woken<'a>, Off> {
-    let mut server = pin!(server);
     let mut deadline = pin!(limit.map(tokio::time::sleep));
     poll_fn(|context| {
         if let Poll::Ready(ready) = signals.poll_read_ready(context) {
@@ -101,24 +99,20 @@ async fn next<'a, E: fmt::Display>(
         {
             return Poll::Ready(Ok(Woken::Deadline));
         }
-        server.as_mut().poll(context).map(|ended| {
-            Err(match ended {
-                Ok(why) => Off(why.to_string()),
-                Err(panicked) => Off(panicked.to_string()),
-            })
-        })
+        let ended = server.as_mut().poll(context);
+        ended.map(|error| Err(Off::because("its port takes no connections any more", &error)))
     })
     .await
 }
 
-fn lost(error: &std::io::Error) -> Off {
+fn lost(error: &io::Error) -> Off {
     Off::because("signals cannot be read beside connections", error)
 }
 
 // === impl Off ===
 
 impl Off {
-    fn because(what: &str, error: &std::io::Error) -> Self {
+    fn because(what: &str, error: &io::Error) -> Self {
         Self(format!("{what}: {error}"))
     }
 }

@@ -1,6 +1,6 @@
 //! The server's own check: asked when somebody wants to know, by one asker for all.
 
-use super::stream;
+use super::{spawn, stream};
 use crate::http::{Place, Status, Target};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,7 +52,7 @@ impl Checks {
         let (tell, outcome) = watch::channel(None);
         *under_way = Some(outcome.clone());
         // On its own: whoever asked first may go away, and the others still want to know.
-        tokio::spawn(check(Arc::clone(&self.target), tell));
+        drop(spawn(check(Arc::clone(&self.target), tell)));
         outcome
     }
 }

@@ -18,14 +18,23 @@ use crate::cli::{self, LogFormat, LogLevel};
 use crate::core::{State, Tick};
 use crate::log;
 use check::Checks;
+use std::io;
 use std::net::TcpListener;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::task::JoinHandle;
 use tracing::warn;
 
 /// The health port, before anybody is answered there.
 pub(super) struct Health {
     listener: TcpListener,
     asked: Asked,
+}
+
+/// Starts a task, which may panic alone. All are of one type, so that the runtime's part of each is in the binary once.
+fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    let task: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(task);
+    tokio::spawn(task)
 }
 
 /// What it takes to answer.
@@ -56,13 +65,12 @@ impl Health {
         Self { listener, asked: Asked { path: settings.path.clone(), told, checks, log } }
     }
 
-    /// Answers until it cannot be gone on with, and returns why.
-    pub(super) async fn serve(self) -> String {
-        let error = match tokio::net::TcpListener::from_std(self.listener) {
+    /// Answers until that cannot be gone on with, and returns why.
+    pub(super) async fn serve(self) -> io::Error {
+        match tokio::net::TcpListener::from_std(self.listener) {
             Ok(listener) => serve::serve(&listener, &Arc::new(self.asked)).await,
             Err(error) => error,
-        };
-        format!("its port takes no connections any more: {error}")
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Taking connections: not too many at once, and one at a time.
 
-use super::{Asked, connection};
+use super::{Asked, connection, spawn};
 use crate::sys;
 use nix::errno::Errno;
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ pub(super) async fn serve(listener: &TcpListener, asked: &Arc<Asked>) -> io::Err
                 if open.len() >= most {
                     drop_oldest(&mut open);
                 }
-                open.push_back(tokio::spawn(connection::serve(stream, Arc::clone(asked))));
+                open.push_back(spawn(connection::serve(stream, Arc::clone(asked))));
             }
             Err(error) if is_of_the_client(&error) => {}
             Err(error) if will_pass(&error) => {

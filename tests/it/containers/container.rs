@@ -80,7 +80,7 @@ impl Container {
         let output = docker(&["inspect", "--format", format, &self.name]).expect("docker inspect");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let (status, said) = text.split_once(' ').expect("a status");
-        (status.to_owned(), said.lines().next_back().unwrap_or_default().to_owned())
+        (status.to_owned(), said.trim_end().lines().next_back().unwrap_or_default().to_owned())
     }
 
     /// Sends it a signal, as an orchestrator does.

@@ -8,8 +8,7 @@ use crate::support::{http, until};
 /// One is kept, so that nothing piles up.
 const SCRATCH: &str = "lameduck-it-scratch";
 
-const CHECK: &str =
-    r#"HEALTHCHECK --interval=500ms --timeout=5s --retries=1 --start-period=0s CMD ["/lameduck","--healthcheck"]"#;
+const CHECK: &str = r#"HEALTHCHECK --interval=500ms --timeout=5s --retries=1 CMD ["/lameduck","--healthcheck"]"#;
 
 #[test]
 fn a_container_from_scratch_is_healthy_and_then_unhealthy_while_it_still_serves() {

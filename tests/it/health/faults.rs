@@ -60,7 +60,7 @@ fn a_runtime_that_panics() {
     let mut run = init.python(fixtures::RECORDER, &["15=4"]).spawn();
     run.expect_stdout("ready\n");
     run.expect_stderr("lameduck: error: panicked at ");
-    run.expect_stderr("health is off, and the rest goes on as ever: the runtime panicked\n");
+    run.expect_stderr("health is off, and the rest goes on as ever: it panicked\n");
     until("the port is closed", || http::get(port, "/readyz").is_err());
     stops_in_order(&mut run);
 }

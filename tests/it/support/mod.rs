@@ -13,6 +13,7 @@ mod world;
 
 pub(crate) use init::Init;
 pub(crate) use running::Running;
+pub(crate) use world::be_nice;
 
 use std::io::Write as _;
 use std::net::TcpListener;
