@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
+use tokio::task::yield_now;
 
 /// A connection lasts no longer, whatever it is busy with. No platform's probe waits that long
 /// unless it is told to.
@@ -32,6 +33,10 @@ async fn exchange(stream: TcpStream, asked: &Asked) -> io::Result<()> {
             }
             Head::Refused(why) => break answer::refused(why).bytes(Method::Get),
             Head::Unfinished => {
+                // What comes in bits is read a bit at a time; the first, mostly all of it, at once.
+                if !head.is_empty() {
+                    yield_now().await;
+                }
                 if !stream::read(&stream, &mut head, LONGEST_HEAD).await? {
                     return Ok(());
                 }

@@ -12,16 +12,15 @@ const STEP: usize = 2048;
 
 /// No more than this is read of what nobody wants to know, in bytes: it only keeps the kernel from
 /// cutting our answer off, which it does when a socket is closed with something unread in it.
-const MOST_THROWN_AWAY: usize = 256 * 1024;
+const MOST_THROWN_AWAY: usize = 64 * 1024;
 
 /// Adds what has come to `bytes`, at most up to `most` in all; false at the end of the stream.
 pub(super) async fn read(stream: &TcpStream, bytes: &mut Vec<u8>, most: usize) -> io::Result<bool> {
-    let mut chunk = [0; STEP];
-    let room = chunk.get_mut(..most.saturating_sub(bytes.len()).min(STEP)).unwrap_or_default();
     loop {
-        // Somebody who sends without end is read a step at a time, as everybody else.
-        yield_now().await;
         stream.readable().await?;
+        // Not kept while waiting: there may be many who wait.
+        let mut chunk = [0; STEP];
+        let room = chunk.get_mut(..most.saturating_sub(bytes.len()).min(STEP)).unwrap_or_default();
         match stream.try_read(room) {
             Ok(length) => {
                 bytes.extend(room.iter().take(length));
@@ -54,6 +53,8 @@ pub(super) async fn close(mut stream: TcpStream) -> io::Result<()> {
     while thrown_away < MOST_THROWN_AWAY && read(&stream, &mut unwanted, STEP).await? {
         thrown_away += unwanted.len();
         unwanted.clear();
+        // Somebody who sends without end gets a step at a time, as everybody else.
+        yield_now().await;
     }
     Ok(())
 }
