@@ -53,6 +53,7 @@ const DEFAULT_HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Extras {
     /// Reads the options; hooks and readiness become part of the policy too.
+    #[inline(never)]
     pub(super) fn read(given: &mut Given<'_>, policy: &mut Policy) -> Self {
         let hook_timeout = given.one(Id::HookTimeout, value::hook_timeout);
         let mut place = |id| {
@@ -94,6 +95,7 @@ impl Extras {
     }
 
     /// What the report repeats: what bounds the stop, and whatever else was given.
+    #[inline(never)]
     pub(super) fn show(settings: &Settings, origins: &Origins, grace: Option<Duration>) -> Vec<(&'static str, String)> {
         let told = |id: Id| !matches!(origins[id as usize], Origin::Default);
         OPTIONS
@@ -108,6 +110,7 @@ impl Extras {
     }
 
     /// What each will do, in lines for `--explain`; nothing when none was asked for.
+    #[inline(never)]
     pub(super) fn explained(&self, policy: &Policy) -> String {
         let until = readiness_goes(policy);
         let limit = |limit: Option<Duration>| Written(limit.unwrap_or_default()).to_string();

@@ -1,5 +1,6 @@
 //! What others see of a stop: files, hooks, state and report. Each is there only when asked for, and
-//! what goes wrong with one is a line in the log and nothing else.
+//! what goes wrong with one is a line in the log and nothing else. What does the work is kept out of
+//! line, so that a run that asks for none of them is not the slower, nor the larger, for it.
 
 use super::files::Mark;
 use super::hooks::Hooks;
@@ -28,6 +29,7 @@ pub(super) struct Extras {
 impl Extras {
     /// Sets up what was asked for, before the server is started; and one line for each file that
     /// cannot be written, which is to keep it from starting.
+    #[inline(never)]
     pub(super) fn open(settings: &Settings, machine: &Machine, mask: Mask) -> (Self, Vec<String>) {
         let asked = &settings.extras;
         let mut refused = Vec::new();
@@ -49,8 +51,8 @@ impl Extras {
         std::mem::take(&mut self.troubles)
     }
 
-    pub(super) fn started(&mut self, pid: Pid, name: impl FnOnce() -> String, now: Tick) {
-        alone(&mut self.report, &mut self.troubles, |report| {
+    pub(super) fn started(&mut self, pid: Pid, name: impl Fn() -> String, now: Tick) {
+        alone(&mut self.report, &mut self.troubles, &mut |report| {
             report.started(pid, &name(), now);
             Ok(())
         });
@@ -58,19 +60,20 @@ impl Extras {
 
     /// Readiness changed.
     pub(super) fn ready(&mut self, ready: bool) {
-        alone(&mut self.ready, &mut self.troubles, |file| if ready { file.set() } else { file.clear() });
+        alone(&mut self.ready, &mut self.troubles, &mut |file| if ready { file.set() } else { file.clear() });
     }
 
     /// The machine noted something.
+    #[inline(never)]
     pub(super) fn note(&mut self, note: &Note, machine: &Machine, now: Tick) {
         if let Note::Entered(Phase::LameDuck | Phase::Draining) = note {
-            alone(&mut self.drain, &mut self.troubles, Mark::set);
+            alone(&mut self.drain, &mut self.troubles, &mut Mark::set);
             self.lock(machine);
         }
         if let (Note::HookTimedOut(hook), Some(hooks)) = (note, &mut self.hooks) {
             hooks.timed_out(*hook);
         }
-        alone(&mut self.report, &mut self.troubles, |report| {
+        alone(&mut self.report, &mut self.troubles, &mut |report| {
             report.note(note, machine, now);
             Ok(())
         });
@@ -95,6 +98,7 @@ impl Extras {
     }
 
     /// Starts a hook; false when it did not come to that.
+    #[inline(never)]
     pub(super) fn start_hook(&mut self, hook: Hook, machine: &Machine, now: Tick) -> bool {
         if hook == Hook::OnExit {
             // The platform may not wait for the hook.
@@ -102,7 +106,7 @@ impl Extras {
         }
         let mut started = false;
         let mut failed = None;
-        alone(&mut self.hooks, &mut self.troubles, |hooks| match hooks.start(hook, &machine.state(now), now) {
+        alone(&mut self.hooks, &mut self.troubles, &mut |hooks| match hooks.start(hook, &machine.state(now), now) {
             Ok(()) => {
                 started = true;
                 Ok(())
@@ -116,8 +120,9 @@ impl Extras {
         started
     }
 
+    #[inline(never)]
     pub(super) fn kill_hook(&mut self, hook: Hook) {
-        alone(&mut self.hooks, &mut self.troubles, |hooks| {
+        alone(&mut self.hooks, &mut self.troubles, &mut |hooks| {
             hooks.kill(hook);
             Ok(())
         });
@@ -140,7 +145,7 @@ impl Extras {
         if self.state.is_some() {
             self.lock(machine);
             let state = machine.state(now);
-            alone(&mut self.state, &mut self.troubles, |file| file.tell(&state).map_or(Ok(()), Err));
+            alone(&mut self.state, &mut self.troubles, &mut |file| file.tell(&state).map_or(Ok(()), Err));
         }
     }
 
@@ -150,22 +155,25 @@ impl Extras {
     }
 
     /// The last action: nothing follows it.
+    #[inline(never)]
     pub(super) fn exit(&mut self, machine: &Machine, now: Tick) {
         let left = self.hooks.as_mut().map_or_else(Vec::new, |hooks| hooks.left(now));
         for run in left {
             self.record(Some(run));
         }
-        alone(&mut self.drain, &mut self.troubles, Mark::clear);
+        alone(&mut self.drain, &mut self.troubles, &mut Mark::clear);
         self.write_report(machine, now);
     }
 
+    #[inline(never)]
     fn write_report(&mut self, machine: &Machine, now: Tick) {
-        alone(&mut self.report, &mut self.troubles, |report| report.write(machine, now));
+        alone(&mut self.report, &mut self.troubles, &mut |report| report.write(machine, now));
     }
 
+    #[inline(never)]
     fn lock(&mut self, machine: &Machine) {
         let stopping = machine.stop_began().is_some();
-        alone(&mut self.state, &mut self.troubles, |file| file.lock(stopping).map_or(Ok(()), Err));
+        alone(&mut self.state, &mut self.troubles, &mut |file| file.lock(stopping).map_or(Ok(()), Err));
     }
 
     fn record(&mut self, run: Option<HookRun>) {
@@ -176,7 +184,10 @@ impl Extras {
 }
 
 /// Has one extra do something. What goes wrong is noted; one that panics is off from then on.
-fn alone<T>(extra: &mut Option<T>, troubles: &mut Vec<String>, act: impl FnOnce(&mut T) -> Result<(), String>) {
+///
+/// By reference, so that there is one of these for each kind of extra and not for each thing it does.
+#[inline(never)]
+fn alone<T>(extra: &mut Option<T>, troubles: &mut Vec<String>, act: &mut dyn FnMut(&mut T) -> Result<(), String>) {
     let Some(held) = extra else { return };
     match catch_unwind(AssertUnwindSafe(|| act(held))) {
         Ok(Ok(())) => {}
@@ -196,15 +207,15 @@ mod tests {
     #[test]
     fn an_extra_that_fails_is_told_of_and_tried_again_and_one_that_panics_is_off() {
         let (mut extra, mut troubles) = (Some(1), Vec::new());
-        alone(&mut extra, &mut troubles, |_| Err("the disk is full".to_owned()));
-        alone(&mut extra, &mut troubles, |count| {
+        alone(&mut extra, &mut troubles, &mut |_| Err("the disk is full".to_owned()));
+        alone(&mut extra, &mut troubles, &mut |count| {
             *count += 1;
             Ok(())
         });
         assert_eq!((extra, troubles.as_slice()), (Some(2), &["the disk is full".to_owned()][..]));
-        alone(&mut extra, &mut troubles, |_| panic!("on purpose"));
+        alone(&mut extra, &mut troubles, &mut |_| panic!("on purpose"));
         assert_eq!((extra, troubles.len()), (None, 2));
-        alone(&mut extra, &mut troubles, |_| unreachable!("it is off"));
+        alone(&mut extra, &mut troubles, &mut |_| unreachable!("it is off"));
         assert_eq!(troubles.len(), 2);
     }
 }
