@@ -1,16 +1,20 @@
 //! `lameduck`, the init of a container that stops its server in the right order.
 //!
 //! [`core`] decides, [`run`] performs and waits, [`sys`] holds every call into the kernel, [`cli`]
-//! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`exit`]
-//! names the statuses.
+//! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`http`]
+//! reads requests and addresses, [`exit`] names the statuses.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
 
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+pub mod ask;
 pub mod cli;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod core;
 pub mod exit;
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+pub mod http;
 pub mod json;
 pub mod log;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
@@ -35,6 +39,7 @@ pub fn run_as_init(args: &[OsString]) -> u8 {
     let environ: Vec<_> = sys::args::environ().filter_map(cli::variable).collect();
     match cli::read(args.get(1..).unwrap_or_default(), &environ) {
         cli::Outcome::Run(settings) => run::run(&settings, &mask),
+        cli::Outcome::Ask(question) => run::print(&ask::ask(&question)),
         cli::Outcome::Print(page) => run::print(&page),
     }
 }

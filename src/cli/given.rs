@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::nearest::nearest;
-use super::options::{Id, OPTIONS, PREFIX, Takes};
+use super::options::{Id, OF_HOOKS, OPTIONS, PREFIX, Takes};
 use super::value;
 use std::ffi::{OsStr, OsString};
 
@@ -24,6 +24,9 @@ pub(super) enum Origin {
 pub(super) type Origins = [Origin; OPTIONS.len()];
 
 /// Reads what was given, option by option, and gathers what is wrong.
+///
+/// What does not depend on the type of a value is kept out of the functions that do: each of those is
+/// in the binary once for every option.
 pub(super) struct Given<'a> {
     pub(super) line: Line,
     environ: &'a [(OsString, OsString)],
@@ -39,12 +42,7 @@ impl<'a> Given<'a> {
 
     /// The value of an option that takes one.
     pub(super) fn one<T>(&mut self, id: Id, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        let words = self.words(id);
-        if words.len() > 1 {
-            let all: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-            self.errors.push(format!("--{}: given more than once ({}): write it once", id.spec().long, all.join(", ")));
-        }
-        words.iter().filter_map(|word| self.value(id, word, &read)).next_back()
+        self.single(id).iter().filter_map(|word| self.value(id, word, &read)).next_back()
     }
 
     /// The values of an option that takes several.
@@ -92,7 +90,8 @@ impl<'a> Given<'a> {
             let bytes = name.as_encoded_bytes();
             // Kubernetes injects these into every pod beside a Service that is called lameduck.
             let injected = bytes.starts_with(b"LAMEDUCK_SERVICE_") || bytes.starts_with(b"LAMEDUCK_PORT");
-            !injected && !super::is_own_variable(bytes)
+            let of_a_hook = OF_HOOKS.iter().any(|name| name.as_bytes() == bytes);
+            !injected && !of_a_hook && !super::is_own_variable(bytes)
         });
         unknown
             .map(|name| {
@@ -116,7 +115,19 @@ impl<'a> Given<'a> {
         self.value(id, &word, read)
     }
 
+    /// The words given for an option that takes one.
+    #[inline(never)]
+    fn single(&mut self, id: Id) -> Vec<OsString> {
+        let words = self.words(id);
+        if words.len() > 1 {
+            let all: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            self.errors.push(format!("--{}: given more than once ({}): write it once", id.spec().long, all.join(", ")));
+        }
+        words
+    }
+
     /// The words given for an option: those of the flag, else that of the variable.
+    #[inline(never)]
     fn words(&mut self, id: Id) -> Vec<OsString> {
         let mut words = self.line.values(id);
         let origin = if !words.is_empty() {
@@ -139,16 +150,24 @@ impl<'a> Given<'a> {
     }
 
     fn value<T>(&mut self, id: Id, word: &OsStr, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        let read = match word.to_str() {
-            Some("") if matches!(id.spec().takes, Takes::List(_)) => Err("an empty value: take it out".to_owned()),
-            Some(text) => read(text),
-            None => Err("not text: write it in UTF-8".to_owned()),
-        };
-        read.map_err(|why| {
-            let name = name(id, self.origins[id as usize]);
-            self.errors.push(format!("{name}: {}: {why}", quoted(word)));
-        })
-        .ok()
+        text(id, word).and_then(read).map_err(|why| self.complain(id, word, &why)).ok()
+    }
+
+    /// Adds an error about a value.
+    #[inline(never)]
+    fn complain(&mut self, id: Id, word: &OsStr, why: &str) {
+        let name = name(id, self.origins[id as usize]);
+        self.errors.push(format!("{name}: {}: {why}", quoted(word)));
+    }
+}
+
+/// A word as text.
+#[inline(never)]
+fn text(id: Id, word: &OsStr) -> Result<&str, String> {
+    match word.to_str() {
+        Some("") if matches!(id.spec().takes, Takes::List(_)) => Err("an empty value: take it out".to_owned()),
+        Some(text) => Ok(text),
+        None => Err("not text: write it in UTF-8".to_owned()),
     }
 }
 
@@ -165,4 +184,13 @@ pub(super) fn quoted(word: &OsStr) -> String {
     #[allow(clippy::unnecessary_debug_formatting, reason = "a word may hold a line end or bytes that are no text")]
     let quoted = format!("{word:?}");
     quoted
+}
+
+/// A text with everything escaped that would break the line it stands in.
+pub(super) fn on_one_line(text: &str) -> String {
+    let mut line = String::new();
+    for c in text.chars() {
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
+    line
 }

@@ -73,8 +73,8 @@ impl Line {
     }
 }
 
-/// `2026-01-31T23:59:59.123Z`.
-fn time(since_1970: Duration) -> String {
+/// A time since 1970 in words: `2026-01-31T23:59:59.123Z`.
+pub(super) fn time(since_1970: Duration) -> String {
     let (days, second) = (since_1970.as_secs() / 86_400, since_1970.as_secs() % 86_400);
     let (year, month, day) = date(days);
     let (hour, minute, second, millis) = (second / 3_600, second / 60 % 60, second % 60, since_1970.subsec_millis());

@@ -7,8 +7,9 @@ use super::{memory, procfs};
 use crate::cli::{LogFormat, LogLevel, Settings};
 use crate::core::duration::Written;
 use crate::core::note::{Ended, Made, Told, Why};
+use crate::core::report::HookRun;
 use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Sender, Signal, Target, Tick, WaitStatus};
-use crate::log;
+use crate::{exit, log};
 use nix::errno::Errno;
 use std::fmt::{self, Write as _};
 use std::io;
@@ -60,15 +61,21 @@ impl Say {
         wanted
     }
 
-    pub(super) fn warnings(&mut self, warnings: &[String]) {
-        for warning in warnings {
-            self.warning(format_args!("{warning}"));
+    pub(super) fn refused(&mut self, refused: &[String]) {
+        for why in refused {
+            self.wake();
+            error!(exit_code = exit::OWN_ERROR, "{why}");
         }
     }
 
     pub(super) fn warning(&mut self, text: fmt::Arguments<'_>) {
         self.wake();
         warn!("{text}");
+    }
+
+    /// How and what to log, for those who may have to before anybody else did.
+    pub(super) fn log(&self) -> (LogFormat, LogLevel) {
+        (self.format, self.level)
     }
 
     pub(super) fn failure(&mut self, failure: &super::start::Failure) {
@@ -100,6 +107,46 @@ impl Say {
         warn!(pid, exit_code = status.code(), "process {pid} was left behind by its parent and {status}; reaped");
     }
 
+    /// A hook is over. One that went well at the end is not worth a line.
+    pub(super) fn hook_ended(&mut self, run: &HookRun, status: WaitStatus, killed: bool, machine: &Machine, now: Tick) {
+        let HookRun { hook, took, .. } = run;
+        let Times { phase, elapsed, remaining } = Times::of(machine.phase(), machine, now);
+        let (name, seconds, exit_code) = (hook.name(), took.as_secs_f64(), status.code());
+        if killed || (*hook == Hook::OnExit && exit_code == 0) {
+            if self.debugs() {
+                debug!(
+                    phase,
+                    hook = name,
+                    exit_code,
+                    elapsed_s = elapsed,
+                    "the {name} hook {status} after {seconds:.3}s"
+                );
+            }
+            return;
+        }
+        self.wake();
+        if exit_code == 0 {
+            info!(
+                phase,
+                hook = name,
+                exit_code,
+                elapsed_s = elapsed,
+                remaining_s = remaining,
+                "the {name} hook ended well after {seconds:.3}s"
+            );
+        } else {
+            let goes_on = if *hook == Hook::OnStop { "; the stop goes on" } else { "" };
+            warn!(
+                phase,
+                hook = name,
+                exit_code,
+                elapsed_s = elapsed,
+                remaining_s = remaining,
+                "the {name} hook {status} after {seconds:.3}s{goes_on}"
+            );
+        }
+    }
+
     /// `phase` is that of the machine, which may have gone on already.
     pub(super) fn killed(&mut self, killed: &[(Pid, String)], phase: Phase) {
         self.killed = killed.to_vec();
@@ -112,19 +159,21 @@ impl Say {
     }
 
     pub(super) fn note(&mut self, note: &Note, machine: &Machine, now: Tick) {
-        let times = Times::of(note, machine, now);
+        let times = Times::of_note(note, machine, now);
         self.learn_the_name(note);
         match note {
             Note::Ended(ended) => return self.ended(ended, &times),
+            // What is done in a phase is told; that it begins needs no line of its own.
+            Note::Entered(_) => return,
             _ => self.wake(),
         }
         let Times { phase, elapsed, remaining } = times;
         match note {
-            Note::LameDuck { signal, sender, plan, delay, drain } => {
+            Note::LameDuck { signal, sender, plan, hook, delay, drain } => {
                 let from = From::read(*sender);
                 info!(phase, signal = %signal, sender = %from, sender_pid = from.pid, sender_uid = from.uid,
                     sender_comm = from.comm, delay_s = delay.as_secs_f64(), elapsed_s = elapsed, remaining_s = remaining,
-                    "{signal} from {from}; serving on for {}, then {}{}", Written(*delay), Tellings(plan), Limit(*drain));
+                    "{signal} from {from}; {}, then {}{}", Meanwhile(*hook, *delay), Tellings(plan), Limit(*drain));
             }
             Note::Holding { owed, longest } => {
                 info!(
@@ -181,13 +230,10 @@ impl Say {
                 warn!(phase, elapsed_s = elapsed, "what was left behind did not end in time: killing it");
             }
             Note::HookTimedOut(hook) => {
-                let name = match hook {
-                    Hook::OnStop => "on-stop",
-                    Hook::OnExit => "on-exit",
-                };
+                let name = hook.name();
                 warn!(phase, hook = name, elapsed_s = elapsed, "the {name} hook took too long and is killed");
             }
-            Note::Ended(_) => {}
+            Note::Entered(_) | Note::Ended(_) => {}
         }
     }
 
@@ -275,8 +321,16 @@ struct Times {
 }
 
 impl Times {
-    fn of(note: &Note, machine: &Machine, now: Tick) -> Self {
-        // By the time this is said the machine may be a phase further.
+    fn of(phase: Phase, machine: &Machine, now: Tick) -> Self {
+        Self {
+            phase: phase.name(),
+            elapsed: machine.stop_began().map(|began| now.saturating_sub(began).as_secs_f64()),
+            remaining: machine.kill_at().map(|at| at.saturating_sub(now).as_secs_f64()),
+        }
+    }
+
+    /// Those of a note: by the time it is said the machine may be a phase further.
+    fn of_note(note: &Note, machine: &Machine, now: Tick) -> Self {
         let phase = match note {
             Note::LameDuck { .. } | Note::HookTimedOut(Hook::OnStop) => Phase::LameDuck,
             Note::Holding { .. } | Note::Draining { .. } | Note::WentOn { .. } => Phase::Draining,
@@ -284,12 +338,9 @@ impl Times {
             Note::Sweeping { .. } | Note::LeftBehind | Note::Again { made: Made::SweepCut, .. } => Phase::Sweeping,
             Note::HookTimedOut(Hook::OnExit) | Note::Ended(_) => Phase::Gone,
             Note::Again { .. } => machine.phase(),
+            Note::Entered(phase) => *phase,
         };
-        Self {
-            phase: phase.name(),
-            elapsed: machine.stop_began().map(|began| now.saturating_sub(began).as_secs_f64()),
-            remaining: machine.kill_at().map(|at| at.saturating_sub(now).as_secs_f64()),
-        }
+        Self::of(phase, machine, now)
     }
 }
 
@@ -334,6 +385,22 @@ impl fmt::Display for Tellings<'_> {
             format!("{} to {}[{}]{group}", told.signal, told.name, told.pid)
         };
         f.write_str(&names(self.0.iter().map(one)))
+    }
+}
+
+/// What is done until the server is told.
+struct Meanwhile(Option<Duration>, Duration);
+
+impl fmt::Display for Meanwhile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(hook, delay) = *self;
+        match hook {
+            None => write!(f, "serving on for {}", Written(delay)),
+            Some(limit) => {
+                write!(f, "serving on for the on-stop hook, {} at the most", Written(limit))?;
+                if delay.is_zero() { Ok(()) } else { write!(f, ", and {} after it", Written(delay)) }
+            }
+        }
     }
 }
 

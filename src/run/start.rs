@@ -4,7 +4,7 @@ use super::say::Reason;
 use crate::cli::{self, Settings};
 use crate::core::Pid;
 use crate::sys::signals::{self, Mask};
-use crate::sys::spawn::{self, Child};
+use crate::sys::spawn::{self, World};
 use crate::{exit, sys};
 use nix::errno::Errno;
 use std::ffi::{CStr, CString, NulError, OsStr, OsString};
@@ -28,27 +28,33 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Starts the command of `settings`.
 pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<Pid, Failure> {
-    let name = settings.command.first().map_or(OsStr::new(""), OsString::as_os_str);
+    let environ = Environ::of(settings.keep_env, own_pid);
+    let world = World {
+        environ: &environ.words,
+        mask,
+        foreground: true,
+        listen_pid: environ.names_us,
+        ignores_chld: signals::unignore_chld(),
+        streams: None,
+    };
+    launch(&settings.command, &world)
+}
+
+/// Finds the program that the first of `words` names and runs it with them.
+pub(super) fn launch(words: &[impl AsRef<OsStr>], world: &World<'_>) -> Result<Pid, Failure> {
+    let name = words.first().map_or(OsStr::new(""), AsRef::as_ref);
     let failure = |path: Option<&CString>, error: io::Error| Failure {
         code: exit::for_start_error(&error),
         command: name.to_owned(),
         path: path.map(|path| PathBuf::from(OsStr::from_bytes(path.as_bytes()))),
         error,
     };
-    let environ = Environ::of(settings.keep_env, own_pid);
-    let argv = settings.command.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<Vec<_>, _>>();
+    let argv = words.iter().map(|word| CString::new(word.as_ref().as_bytes())).collect::<Result<Vec<_>, _>>();
     let (argv, files) = match (argv, candidates(name)) {
         (Ok(argv), Ok(files)) => (argv, files),
         (Err(error), _) | (_, Err(error)) => return Err(failure(None, error.into())),
     };
-    let errors = match spawn::spawn(&Child {
-        files: &files,
-        argv: &argv,
-        environ: &environ.words,
-        mask,
-        listen_pid: environ.names_us,
-        ignores_chld: signals::unignore_chld(),
-    }) {
+    let errors = match spawn::spawn(&files, &argv, world) {
         Ok(pid) => return Ok(pid),
         Err(spawn::Error::NoProcess(error)) => return Err(Failure { code: exit::OWN_ERROR, ..failure(None, error) }),
         Err(spawn::Error::NoProgram(errors)) => errors,
@@ -76,6 +82,12 @@ pub(super) fn base_name(settings: &Settings) -> String {
     String::from_utf8_lossy(name.rsplit(|byte| *byte == b'/').next().unwrap_or_default()).into_owned()
 }
 
+/// Whether there is a program of that name to be run.
+pub(super) fn is_there(name: &OsStr) -> bool {
+    let may_run = |path: &CString| spawn::may_execute(path) && !Path::new(OsStr::from_bytes(path.as_bytes())).is_dir();
+    candidates(name).is_ok_and(|files| files.iter().any(may_run))
+}
+
 /// The files that a command name may stand for, in the order in which they are tried.
 fn candidates(name: &OsStr) -> Result<Vec<CString>, NulError> {
     let name = name.as_bytes();
@@ -100,7 +112,7 @@ struct Environ {
 }
 
 /// The name of a variable; all of a word that has no `=`.
-fn name_of(word: &CStr) -> &[u8] {
+pub(super) fn name_of(word: &CStr) -> &[u8] {
     word.to_bytes().split(|byte| *byte == b'=').next().unwrap_or_default()
 }
 

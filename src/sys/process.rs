@@ -29,6 +29,15 @@ pub fn set_parent_death_signal(signal: Signal) -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal.number()) }).map(drop)
 }
 
+/// So many descriptors this process may have open at most.
+#[must_use]
+pub fn most_descriptors() -> usize {
+    let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: fills a struct of ours. It cannot fail for this resource; if it did, that is none.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limits) };
+    usize::try_from(limits.rlim_cur).unwrap_or(usize::MAX)
+}
+
 /// Ends this process at once: no destructors, no exit handlers, nothing that could block.
 pub fn exit(code: u8) -> ! {
     // SAFETY: `_exit` does not return and touches no memory of ours.

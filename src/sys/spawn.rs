@@ -13,23 +13,23 @@ use nix::libc::{self, c_char, c_int, c_void};
 use std::ffi::{CStr, CString};
 use std::io::{self, Write as _};
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::ptr;
 
-/// What the child is to be.
-pub struct Child<'a> {
-    /// The files to try: the first that can be run is. One that is not there or may not be run gives
-    /// way to the next; any other error ends the search.
-    pub files: &'a [CString],
-    /// Its arguments, the first its own name. Never empty.
-    pub argv: &'a [CString],
+/// The world that the child is to find.
+pub struct World<'a> {
     /// Its environment.
     pub environ: &'a [&'a CStr],
     /// Its signal mask.
     pub mask: &'a Mask,
+    /// Whether it gets the foreground of the terminal on standard input, if we have that.
+    pub foreground: bool,
     /// The word of the environment that is to be `LISTEN_PID` with the child's own pid.
     pub listen_pid: Option<usize>,
     /// Whether it ignores CHLD, as we did.
     pub ignores_chld: bool,
+    /// What becomes its standard input and output; `None` = ours.
+    pub streams: Option<[BorrowedFd<'a>; 2]>,
 }
 
 /// Why there is no child.
@@ -44,7 +44,8 @@ pub enum Error {
 /// Everything the child needs, laid out before it is made: it shares our memory, and is to change
 /// nothing there but this.
 struct Plan<'a> {
-    child: &'a Child<'a>,
+    files: &'a [CString],
+    world: &'a World<'a>,
     /// Ended by a null, as exec takes them. The first place is free, for the shell of a script that
     /// names no interpreter.
     argv: Vec<*const c_char>,
@@ -65,15 +66,18 @@ const SHELL: &CStr = c"/bin/sh";
 /// formats one number.
 const STACK: usize = 8192 / size_of::<u128>();
 
-/// Runs a program as a child that leads a process group of its own and, if we have the foreground of
-/// the terminal on standard input, gets that.
+/// Runs a program as a child that leads a process group of its own.
+///
+/// `files` are those to try: the first that can be run is. One that is not there or may not be run
+/// gives way to the next; any other error ends the search. `argv` are its arguments, the first its own
+/// name; it is never empty.
 ///
 /// All signals are to be blocked, and there is to be no other thread.
 ///
 /// # Errors
 /// That of making a process, or those of the files.
-pub fn spawn(child: &Child<'_>) -> Result<Pid, Error> {
-    let mut plan = Plan::of(child);
+pub fn spawn(files: &[CString], argv: &[CString], world: &World<'_>) -> Result<Pid, Error> {
+    let mut plan = Plan::of(files, argv, world);
     let mut stack = [MaybeUninit::<u128>::uninit(); STACK];
     let top = stack.as_mut_ptr_range().end;
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
@@ -93,6 +97,13 @@ pub fn spawn(child: &Child<'_>) -> Result<Pid, Error> {
     Ok(pid)
 }
 
+/// Whether we may run the file at `path`, going by its mode alone.
+#[must_use]
+pub fn may_execute(path: &CStr) -> bool {
+    // SAFETY: the path is a C string that lives through the call.
+    unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
+}
+
 /// What the child does.
 extern "C" fn become_the_server(plan: *mut c_void) -> c_int {
     // SAFETY: it is the plan of `spawn`, which waits for us.
@@ -106,14 +117,15 @@ extern "C" fn become_the_server(plan: *mut c_void) -> c_int {
 // === impl Plan ===
 
 impl<'a> Plan<'a> {
-    fn of(child: &'a Child<'a>) -> Self {
+    fn of(files: &'a [CString], argv: &'a [CString], world: &'a World<'a>) -> Self {
         let ended = [ptr::null()];
         Self {
-            child,
-            argv: ended.into_iter().chain(child.argv.iter().map(|word| word.as_ptr())).chain(ended).collect(),
-            envp: child.environ.iter().map(|word| word.as_ptr()).chain(ended).collect(),
+            files,
+            world,
+            argv: ended.into_iter().chain(argv.iter().map(|word| word.as_ptr())).chain(ended).collect(),
+            envp: world.environ.iter().map(|word| word.as_ptr()).chain(ended).collect(),
             listen_pid: [0; 24],
-            errors: Vec::with_capacity(child.files.len()),
+            errors: Vec::with_capacity(files.len()),
             failed: false,
         }
     }
@@ -121,7 +133,7 @@ impl<'a> Plan<'a> {
     /// Makes the child's world out of ours. All signals are still blocked, TTOU too, so that taking
     /// the terminal does not stop it.
     fn set_the_world_up(&mut self) {
-        if let Some(at) = self.child.listen_pid {
+        if let Some(at) = self.world.listen_pid {
             // The room is enough for every pid, and the rest of it stays zero.
             let _ = write!(&mut self.listen_pid[..], "LISTEN_PID={}", super::process::own_pid());
             if let Some(word) = self.envp.get_mut(at) {
@@ -130,11 +142,11 @@ impl<'a> Plan<'a> {
         }
         // A disposition as the kernel takes it: all zero is the default.
         let default = [0_u64; 4];
-        // SAFETY: plain system calls on this new process, which shares neither dispositions nor the
-        // mask with us; the kernel's struct is at most as long as `default`, the mask is an
+        // SAFETY: plain system calls on this new process, which shares neither dispositions, mask nor
+        // descriptors with us; the kernel's struct is at most as long as `default`, the mask is an
         // initialised set.
         unsafe {
-            let has_foreground = libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp();
+            let has_foreground = self.world.foreground && libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp();
             libc::setpgid(0, 0);
             if has_foreground {
                 libc::tcsetpgrp(libc::STDIN_FILENO, libc::getpgrp());
@@ -145,17 +157,20 @@ impl<'a> Plan<'a> {
                 let before = ptr::null::<u64>();
                 libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), before, size_of::<u64>());
             }
-            if self.child.ignores_chld {
+            for (from, to) in self.world.streams.iter().flatten().zip([libc::STDIN_FILENO, libc::STDOUT_FILENO]) {
+                libc::dup2(from.as_raw_fd(), to);
+            }
+            if self.world.ignores_chld {
                 libc::signal(libc::SIGCHLD, libc::SIG_IGN);
             }
-            libc::sigprocmask(libc::SIG_SETMASK, &raw const self.child.mask.0, ptr::null_mut());
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const self.world.mask.0, ptr::null_mut());
         }
     }
 
     /// Runs the first file that can be run, as `execvp` does. Comes back only when there is none.
     fn run(&mut self) {
         let envp = self.envp.as_ptr();
-        for file in self.child.files {
+        for file in self.files {
             let words = self.argv.as_mut_ptr();
             // SAFETY: the file and all that argv and envp point to are C strings, both end with a
             // null, and argv begins after its free place, which is always there.

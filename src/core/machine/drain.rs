@@ -21,7 +21,7 @@ impl Machine {
     pub(super) fn begin_drain(&mut self, now: Tick, why: Why, actions: &mut Vec<Action>) {
         self.drop_hook(actions);
         self.timers.clear();
-        self.phase = Phase::Draining;
+        self.enter(now, Phase::Draining, actions);
         if let Some(limit) = self.policy.drain {
             // The deadline counts from when draining began, however late that was.
             self.timers.set(Timer::Drain, now + limit);
@@ -205,7 +205,7 @@ impl Machine {
         let deadline = self.drain.overdue.unwrap_or(now);
         self.timers.clear();
         self.drain.holding = None;
-        self.phase = Phase::Killing;
+        self.enter(now, Phase::Killing, actions);
         self.sweep.killed = true;
         self.timers.set(Timer::Kill, deadline + KILLING);
         actions.push(Action::Note(Note::Killing { drain: self.policy.drain.unwrap_or_default() }));

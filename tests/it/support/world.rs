@@ -73,6 +73,14 @@ pub(super) fn kill(pid: i32, signal: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// The thread that calls stands back behind all others from here on.
+pub(crate) fn be_nice() {
+    // SAFETY: takes numbers; of a thread, 0 is the one that calls.
+    #[allow(unsafe_code)]
+    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+    assert_eq!(result, 0, "{}", io::Error::last_os_error());
+}
+
 /// Sets the size of a terminal.
 pub(super) fn resize(terminal: i32, rows: u16, columns: u16) {
     let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
