@@ -53,7 +53,9 @@ impl Place {
 
     fn start(self, flags: &[&str]) -> Running {
         let listen = format!("127.0.0.1:{}", self.health);
-        nginx_at(self.port, &[&["--health-listen", &listen], flags].concat()).0
+        // Or HAProxy would send it requests as soon as the process runs.
+        let check = format!("http://127.0.0.1:{}/", self.port);
+        nginx_at(self.port, &[&["--health-listen", &listen, "--health-check", &check], flags].concat()).0
     }
 }
 
