@@ -19,7 +19,7 @@ pub mod run;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod sys;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 /// Everything the `lameduck` binary does: reads `args` (the first is our own name) and the
 /// environment, then runs the command to its end, or prints what was asked for. Returns the status
@@ -32,9 +32,9 @@ pub fn run_as_init(args: &[OsString]) -> u8 {
     // First of all: from here on no signal is lost, and none ends us.
     let mask = sys::signals::block_all();
     log::tell_panics();
-    let ours = |name: &OsStr| name.as_encoded_bytes().starts_with(b"LAMEDUCK_");
-    let environ: Vec<_> = std::env::vars_os().filter(|(name, _)| ours(name)).collect();
-    match cli::read(args.get(1..).unwrap_or_default(), &environ) {
+    let program = cli::Program::of(args.first());
+    let environ: Vec<_> = std::env::vars_os().filter(|(name, _)| program.reads(name)).collect();
+    match program.read(args.get(1..).unwrap_or_default(), &environ) {
         cli::Outcome::Run(settings) => run::run(&settings, &mask),
         cli::Outcome::Print(page) => run::print(&page),
     }

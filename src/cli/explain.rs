@@ -27,9 +27,28 @@ pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) 
     }
     let _ = writeln!(text, "  {:names$}   {}", "command", command(settings));
 
+    if settings.policy.stops() {
+        stop(&mut text, settings, findings);
+    } else {
+        text += "\nNo stop sequence: every signal is passed on as it comes, and nothing has a deadline.\n\
+                 LAMEDUCK_DELAY=15s, or any other variable about the stop, switches it on.\n";
+    }
+    let refused = findings.refusal.iter().map(|why| format!("will not start: {why}"));
+    let warnings: Vec<String> = refused.chain(settings.warnings.iter().cloned()).collect();
+    if !warnings.is_empty() {
+        text += "\nWarnings\n\n";
+        for warning in &warnings {
+            wrap(&mut text, warning);
+        }
+    }
+    text
+}
+
+/// How long a stop can take, as a picture and as a sum.
+fn stop(text: &mut String, settings: &Settings, findings: &Findings) {
     let budget = Budget::of(&settings.policy);
     let _ = writeln!(text, "\nThe stop, when everything takes as long as it may\n");
-    text += &timeline::draw(&settings.policy, findings.grace);
+    *text += &timeline::draw(&settings.policy, findings.grace);
     let _ = writeln!(text, "\n  {budget}");
     if let (Some(total), Some(grace)) = (budget.total(), findings.grace)
         && findings.contradiction.is_none()
@@ -41,15 +60,6 @@ pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) 
             writeln!(text, "  fits into the grace period of {}, with {} to spare", Written(grace), Written(spare))
         };
     }
-    let refused = findings.refusal.iter().map(|why| format!("will not start: {why}"));
-    let warnings: Vec<String> = refused.chain(settings.warnings.iter().cloned()).collect();
-    if !warnings.is_empty() {
-        text += "\nWarnings\n\n";
-        for warning in &warnings {
-            wrap(&mut text, warning);
-        }
-    }
-    text
 }
 
 /// The value of an option, as one would write it.
@@ -68,6 +78,7 @@ fn shown(id: Id, settings: &Settings, findings: &Findings) -> String {
         Id::StopOn => match policy.stop_on {
             StopOn::Auto => "auto".to_owned(),
             StopOn::These(signals) => list(signals.iter(), |signal| signal.to_string()),
+            StopOn::Nothing => "none".to_owned(),
         },
         Id::Repeat => String::from(if policy.hurry { "hurry" } else { "ignore" }),
         Id::Linger => policy.linger.map_or_else(|| Id::Linger.spec().default.to_owned(), |l| Written(l).to_string()),

@@ -4,7 +4,7 @@
 //! place that may is the binary's. All that is wrong is told at once: who sets twelve variables in a
 //! task definition wants to deploy twice, not thirteen times.
 //!
-//! `options` is the table of what there is; `line` takes the command line apart; `given` finds each
+//! `options` is the table of what there is; `personality` reads the command lines of other inits; `line` takes the command line apart; `given` finds each
 //! option's value and origin; `value` reads single values; `resolve` puts them together and looks
 //! for contradictions; `help`, `explain` and `timeline` are pages to read.
 
@@ -14,6 +14,7 @@ mod help;
 mod line;
 mod nearest;
 mod options;
+mod personality;
 mod resolve;
 mod timeline;
 mod value;
@@ -22,7 +23,9 @@ mod value;
 mod tests;
 
 use crate::core::{Policy, Signal};
+use crate::exit::StartErrors;
 use options::{Id, OPTIONS, PREFIX};
+pub use personality::Program;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
@@ -42,6 +45,11 @@ pub struct Settings {
     pub warn_on_reap: bool,
     /// Whether the server sees the `LAMEDUCK_*` variables.
     pub keep_env: bool,
+    /// Whether we let go, once the server runs, of the working directory and the descriptors that we
+    /// were given.
+    pub lets_go: bool,
+    /// The statuses for a command that cannot be started.
+    pub start_errors: StartErrors,
     /// How log lines are written.
     pub log: LogFormat,
     /// Which log lines are written.
@@ -117,7 +125,12 @@ pub fn read(args: &[OsString], environ: &[(OsString, OsString)]) -> Outcome {
     if line.asks(Id::Version) {
         return Outcome::out(version(), 0);
     }
-    let resolved = resolve::resolve(line, environ);
+    settle(line, environ, None)
+}
+
+/// What comes of a command line that was read, ours or that of a program we stand in for.
+fn settle(line: line::Line, environ: &[(OsString, OsString)], stand_in: Option<&personality::Asked>) -> Outcome {
+    let resolved = resolve::resolve(line, environ, stand_in);
     let mut errors = resolved.errors;
     if resolved.explain && errors.is_empty() {
         let code = u8::from(resolved.findings.contradiction.is_some());

@@ -229,6 +229,14 @@ impl Topic {
     pub(super) const ALL: [Self; 6] =
         [Self::Stop, Self::Signals, Self::Processes, Self::ExitStatus, Self::Logs, Self::About];
 
+    /// Whether asking for an option of it is asking for a stop sequence.
+    pub(super) const fn is_about_the_stop(self) -> bool {
+        match self {
+            Self::Stop => true,
+            Self::Signals | Self::Processes | Self::ExitStatus | Self::Logs | Self::About => false,
+        }
+    }
+
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Stop => "The stop",

@@ -9,6 +9,8 @@ pub enum Action {
     Send(Delivery),
     /// SIGKILL to everything that is ours.
     KillAll,
+    /// Stop ourselves, as a job that the terminal stops. Process 1 cannot be stopped.
+    Suspend,
     /// Look at the processes and answer with [`super::Event::Seen`].
     Look(Look),
     /// Readiness changed: tell the world.
@@ -44,6 +46,8 @@ pub enum Target {
     /// The process group that this child of ours leads; the child alone when there is no such group
     /// (yet).
     Group(Pid),
+    /// What is left of the process group that a child of ours led, now that it is reaped.
+    LeftGroup(Pid),
     /// A deeper descendant. Its pid may be reused at any time, so it is signalled through a pidfd
     /// after its parent was checked again.
     Descendant {
@@ -79,7 +83,7 @@ impl Target {
     #[must_use]
     pub const fn pid(self) -> Pid {
         match self {
-            Self::Child(pid) | Self::Group(pid) | Self::Descendant { pid, .. } => pid,
+            Self::Child(pid) | Self::Group(pid) | Self::LeftGroup(pid) | Self::Descendant { pid, .. } => pid,
         }
     }
 }

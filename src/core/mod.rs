@@ -39,7 +39,7 @@ pub use event::{Event, Sender, Tick};
 pub use machine::Machine;
 pub use note::Note;
 pub use phase::Phase;
-pub use policy::{Policy, StopSignal};
+pub use policy::{Place, Policy, StopSignal};
 pub use process::{Pid, Process, Snapshot};
 pub use signal::{Signal, SignalSet};
 pub use status::WaitStatus;

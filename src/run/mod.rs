@@ -55,6 +55,9 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
             say
         },
     };
+    if settings.lets_go {
+        sys::process::let_go_of_what_was_given();
+    }
     if own_pid != 1 {
         become_subreaper(settings, &mut shell.say);
     }
@@ -122,6 +125,7 @@ impl Shell {
                 let killed = perform::kill_all(self.own_pid, self.machine.main());
                 self.say.killed(&killed);
             }
+            Action::Suspend => perform::suspend(self.own_pid),
             Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
             Action::Note(note) => self.say.note(&note, &self.machine, self.clock.now()),
             Action::Exit(code) => self.exit = Some(code),

@@ -24,6 +24,7 @@ pub(super) fn send(delivery: Delivery) -> io::Result<()> {
             Err(error) if is(&error, Errno::ESRCH) => kill::process(leader, signal),
             result => result,
         },
+        Target::LeftGroup(leader) => kill::group(leader, signal),
         Target::Descendant { pid, parent } => send_to_descendant(pid, parent, signal, wake),
     };
     if wake && result.is_ok() {
@@ -61,6 +62,12 @@ fn send_to_descendant(pid: Pid, parent: Pid, signal: Signal, wake: bool) -> io::
     };
     send(signal)?;
     if wake && stat.state == 'T' { send(Signal::CONT) } else { Ok(()) }
+}
+
+/// Stops ourselves until somebody sends CONT. The kernel spares process 1.
+pub(super) fn suspend(own_pid: Pid) {
+    // We may signal ourselves, and we are there.
+    let _ = kill::process(own_pid, Signal::STOP);
 }
 
 /// SIGKILL to everything that is ours. Returns what that was, by id and name, as far as `/proc` tells.

@@ -19,6 +19,8 @@ pub(super) struct Say {
     format: LogFormat,
     level: LogLevel,
     set_up: bool,
+    /// Whether there is a stop sequence; without one a signal that ends the server came through us.
+    stops: bool,
     name: String,
     main: Option<Pid>,
     /// What was sent SIGKILL.
@@ -36,6 +38,7 @@ impl Say {
             format: settings.log,
             level: settings.log_level,
             set_up: false,
+            stops: settings.policy.stops(),
             name: super::start::base_name(settings),
             main: None,
             killed: Vec::new(),
@@ -57,6 +60,11 @@ impl Say {
             self.wake();
         }
         wanted
+    }
+
+    /// The same for lines about what is usual.
+    fn informs(&mut self) -> bool {
+        self.debugs() || self.level == LogLevel::Info
     }
 
     pub(super) fn warnings(&mut self, warnings: &[String]) {
@@ -190,7 +198,7 @@ impl Say {
     fn ended(&mut self, ended: &Ended, times: &Times) {
         let by_signal = ended.status.and_then(WaitStatus::signal);
         let quiet = ended.stop_took.is_none() && by_signal.is_none() && !ended.left_behind;
-        if quiet && !self.debugs() {
+        if (quiet && !self.debugs()) || !(self.stops || self.informs()) {
             return;
         }
         self.wake();
@@ -201,11 +209,11 @@ impl Say {
             None => "could not be reaped after SIGKILL".to_owned(),
         };
         let when = match (ended.stop_took, ended.phase) {
-            (None, _) => " by itself",
+            (None, _) if self.stops => " by itself",
             (Some(_), Phase::LameDuck) => " in the delay, before it was told to stop",
             (Some(_), Phase::Draining) => " while draining",
             (Some(_), Phase::Killing) => ", killed at the drain deadline",
-            (Some(_), _) => "",
+            (None | Some(_), _) => "",
         };
         let oom = if killed_by_others { out_of_memory(memory::oom_kills()) } else { String::new() };
         let mapped = match ended.status {
@@ -240,7 +248,9 @@ impl Say {
                 )
             };
         }
-        if ended.killed || killed_by_others || (ended.stop_took.is_none() && by_signal.is_some()) {
+        if !self.stops {
+            last_line!(info);
+        } else if ended.killed || killed_by_others || (ended.stop_took.is_none() && by_signal.is_some()) {
             last_line!(warn);
         } else if quiet {
             last_line!(debug);
@@ -354,7 +364,7 @@ impl fmt::Display for Whom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Target::Child(pid) | Target::Descendant { pid, .. } => write!(f, "process {pid}"),
-            Target::Group(leader) => write!(f, "process group {leader}"),
+            Target::Group(leader) | Target::LeftGroup(leader) => write!(f, "process group {leader}"),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Starting the server: finding it, giving it its environment, and saying why it could not be run.
 
 use crate::cli::{self, Settings};
-use crate::core::Pid;
+use crate::core::{Pid, Place};
+use crate::sys;
 use crate::sys::signals::{self, Mask};
 use crate::sys::spawn::{self, Child};
-use crate::{exit, sys};
 use nix::errno::Errno;
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Why the server could not be started.
 pub(super) struct Failure {
-    /// The status to exit with: see [`exit`].
+    /// The status to exit with.
     pub(super) code: u8,
     command: OsString,
     /// The file that was tried last, when there was one.
@@ -36,17 +36,22 @@ pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<P
         signals::unignore_chld();
     }
     let environ = Environ::of(settings.keep_env, own_pid);
+    let place = settings.policy.place;
+    if place == Place::OwnSession {
+        sys::terminal::give_up();
+    }
     let argv = settings.command.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>();
     let child = argv.map_err(io::Error::from).map(|argv| Child {
         argv,
         environ: environ.changed,
         mask,
-        foreground: sys::process::owns_the_terminal(),
+        place,
+        foreground: place == Place::OwnGroup && sys::terminal::is_ours(),
         listen_pid: environ.names_us,
         ignores_chld,
     });
     let failure = |path: Option<PathBuf>, error: io::Error| Failure {
-        code: exit::for_start_error(&error),
+        code: settings.start_errors.status(&error),
         command: name.to_owned(),
         path,
         error,

@@ -11,6 +11,7 @@ pub mod output;
 pub mod process;
 pub mod signals;
 pub mod spawn;
+pub mod terminal;
 pub mod wait;
 
 use std::io;

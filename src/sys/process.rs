@@ -29,11 +29,17 @@ pub fn set_parent_death_signal(signal: Signal) -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal.number()) }).map(drop)
 }
 
-/// Whether our standard input is a terminal of ours and we are in its foreground: then the child is
-/// to be, too.
-#[must_use]
-pub fn owns_the_terminal() -> bool {
-    nix::unistd::tcgetpgrp(std::io::stdin()).is_ok_and(|foreground| foreground == nix::unistd::getpgrp())
+/// Lets go of the working directory and of every descriptor but the three streams: the server has
+/// its own copies, and ours would keep a file system busy, or a pipe open that the server has closed.
+///
+/// To be called before anything is opened that is to stay open.
+pub fn let_go_of_what_was_given() {
+    // SAFETY: plain system calls; we hold no object that owns one of these descriptors. Before Linux
+    // 5.9 there is no close_range: then they stay open, as in every other init.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, libc::STDERR_FILENO + 1, libc::c_uint::MAX, 0);
+        libc::chdir(c"/".as_ptr());
+    }
 }
 
 /// Ends this process at once: no destructors, no exit handlers, nothing that could block.

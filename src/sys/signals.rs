@@ -93,7 +93,7 @@ fn sender(info: &libc::siginfo_t) -> Sender {
 }
 
 #[allow(clippy::cast_possible_wrap, reason = "seconds of at most a few years, nanoseconds below a billion")]
-fn timespec(duration: Duration) -> libc::timespec {
+pub(super) fn timespec(duration: Duration) -> libc::timespec {
     libc::timespec { tv_sec: duration.as_secs() as libc::time_t, tv_nsec: duration.subsec_nanos().into() }
 }
 

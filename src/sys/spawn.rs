@@ -2,12 +2,12 @@
 //!
 //! There are two ways. `posix_spawn` is the quick one: it shares our memory until the exec, so that
 //! nothing is copied. It cannot hand the child the terminal, tell it its own pid in `LISTEN_PID`, or
-//! leave CHLD ignored; for those there is a fork, under `CLONE_VFORK`, so that we too go on only
+//! leave CHLD ignored, nor put it anywhere but into a group of its own; for those there is a fork, under `CLONE_VFORK`, so that we too go on only
 //! when the exec is done or has failed.
 
 use super::last_error;
 use super::signals::Mask;
-use crate::core::Pid;
+use crate::core::{Pid, Place};
 use nix::libc;
 use std::ffi::{CStr, CString};
 use std::io;
@@ -24,6 +24,8 @@ pub struct Child<'a> {
     pub environ: Option<Vec<CString>>,
     /// Its signal mask.
     pub mask: &'a Mask,
+    /// Where among process groups and sessions it begins.
+    pub place: Place,
     /// Whether it is handed the terminal on standard input.
     pub foreground: bool,
     /// Whether `LISTEN_PID` is to name it.
@@ -35,7 +37,7 @@ pub struct Child<'a> {
 /// Pointers into C strings, ended by a null, as exec takes them.
 struct Pointers(Vec<*mut libc::c_char>);
 
-/// Runs a program as a child that leads a process group of its own.
+/// Runs a program as a child.
 ///
 /// # Errors
 /// That of the exec, or of making a process.
@@ -158,7 +160,17 @@ fn become_the_server(path: &CStr, argv: &Pointers, environ: &mut [CString], chil
     // SAFETY: plain system calls on this new process. All signals are still blocked, TTOU too, so
     // that taking the terminal does not stop it.
     unsafe {
-        libc::setpgid(0, 0);
+        match child.place {
+            Place::OwnGroup => {
+                libc::setpgid(0, 0);
+            }
+            Place::OwnSession => {
+                libc::setsid();
+                // Fails when that is no terminal, or one of another session.
+                libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0);
+            }
+            Place::OurGroup => {}
+        }
         if child.foreground {
             libc::tcsetpgrp(libc::STDIN_FILENO, libc::getpid());
         }
@@ -189,7 +201,7 @@ struct SharedPage(*mut i32);
 
 impl Child<'_> {
     fn is_simple(&self) -> bool {
-        !self.foreground && !self.listen_pid && !self.ignores_chld
+        self.place == Place::OwnGroup && !self.foreground && !self.listen_pid && !self.ignores_chld
     }
 }
 

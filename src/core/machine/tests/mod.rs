@@ -8,6 +8,7 @@ mod delay;
 mod drain;
 mod hold;
 mod hooks;
+mod plain;
 mod shells;
 mod signals;
 mod sweep;
@@ -202,12 +203,14 @@ fn in_words(action: &Action) -> Option<String> {
             let to = match delivery.to {
                 Target::Child(pid) => pid.to_string(),
                 Target::Group(pid) => format!("group {pid}"),
+                Target::LeftGroup(pid) => format!("what is left of group {pid}"),
                 Target::Descendant { pid, parent } => format!("{pid} under {parent}"),
             };
             let signal = delivery.signal.to_string().replace("SIG", "");
             if delivery.wake { format!("tell {to} {signal}") } else { format!("pass {signal} to {to}") }
         }
         Action::KillAll => "kill all".to_owned(),
+        Action::Suspend => "suspend".to_owned(),
         Action::Ready(true) => "ready".to_owned(),
         Action::Ready(false) => "unready".to_owned(),
         Action::StartHook(Hook::OnStop) => "start on-stop".to_owned(),
