@@ -4,7 +4,8 @@
 //! all of it: `-gs`, `-e143` and `-e 143`, options between and after the operands, `--rew 15:3`.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt as _;
+use std::slice::Iter;
 
 /// What options a program has.
 pub(super) struct Grammar {
@@ -19,22 +20,23 @@ pub(super) struct Grammar {
 /// A command line taken apart.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
-    /// The options in their order, each by its letter. What could not be read is the last one.
-    pub(super) options: Vec<Result<(u8, OsString), String>>,
+    /// The options in their order, each by its letter, with its value or nothing.
+    pub(super) options: Vec<(u8, OsString)>,
+    /// What came after them and could not be read: nothing was read from there on.
+    pub(super) unreadable: Option<String>,
     /// Everything else: the command.
     pub(super) operands: Vec<OsString>,
 }
 
-/// Takes a command line apart, up to the first thing in it that cannot be read.
+/// Takes a command line apart.
 pub(super) fn read(grammar: &Grammar, args: &[OsString]) -> Line {
     let mut line = Line::default();
     let mut words = args.iter();
     while let Some(word) = words.next() {
-        let bytes = word.as_bytes();
-        let option = match bytes {
+        let read = match word.as_bytes() {
             b"--" => break,
-            [b'-', b'-', name @ ..] if !grammar.names.is_empty() => long(grammar, name, &mut words),
-            [b'-', cluster @ ..] if !cluster.is_empty() => short(grammar, cluster, &mut words, &mut line),
+            [b'-', b'-', name @ ..] if !grammar.names.is_empty() => line.long(grammar, name, &mut words),
+            [b'-', letters @ ..] if !letters.is_empty() => line.short(grammar, letters, &mut words),
             _ => {
                 line.operands.push(word.clone());
                 if grammar.anywhere {
@@ -43,9 +45,8 @@ pub(super) fn read(grammar: &Grammar, args: &[OsString]) -> Line {
                 break;
             }
         };
-        let unreadable = option.as_ref().is_some_and(Result::is_err);
-        line.options.extend(option);
-        if unreadable {
+        if let Err(why) = read {
+            line.unreadable = Some(why);
             return line;
         }
     }
@@ -53,66 +54,82 @@ pub(super) fn read(grammar: &Grammar, args: &[OsString]) -> Line {
     line
 }
 
-/// One or more letters. All but the last are added to `line` here.
-fn short<'a>(
-    grammar: &Grammar,
-    mut cluster: &[u8],
-    words: &mut impl Iterator<Item = &'a OsString>,
-    line: &mut Line,
-) -> Option<Result<(u8, OsString), String>> {
-    while let [letter, rest @ ..] = cluster {
-        let Some((_, takes_value)) = grammar.letters.iter().find(|(known, _)| known == letter) else {
-            return Some(Err(format!("-{}: unknown option", letter.escape_ascii())));
-        };
-        if *takes_value {
-            let value = if rest.is_empty() { words.next().cloned() } else { Some(OsString::from_vec(rest.to_vec())) };
-            return Some(
-                value.map(|value| (*letter, value)).ok_or_else(|| no_value(&format!("-{}", char::from(*letter)))),
-            );
-        }
-        line.options.push(Ok((*letter, OsString::new())));
-        cluster = rest;
+// === impl Grammar ===
+
+impl Grammar {
+    /// Whether a letter takes a value; `None` when there is no such letter.
+    fn takes_value(&self, letter: u8) -> Option<bool> {
+        self.letters.iter().find(|(known, _)| *known == letter).map(|(_, takes_value)| *takes_value)
     }
-    None
 }
 
-/// A long name, or as much of one as tells it from the others.
-fn long<'a>(
-    grammar: &Grammar,
-    word: &[u8],
-    words: &mut impl Iterator<Item = &'a OsString>,
-) -> Option<Result<(u8, OsString), String>> {
-    let (given, value) = match word.iter().position(|byte| *byte == b'=') {
-        Some(at) => (word.get(..at)?, word.get(at + 1..)),
-        None => (word, None),
-    };
-    let shown = format!("--{}", OsStr::from_bytes(given).to_string_lossy().escape_debug());
-    let meant: Vec<&(&str, u8)> = grammar.names.iter().filter(|(name, _)| name.as_bytes().starts_with(given)).collect();
-    let exact = meant.iter().find(|(name, _)| name.as_bytes() == given);
-    let letter = match (exact, meant.as_slice()) {
-        (Some((_, letter)), _) | (None, [(_, letter)]) => *letter,
-        (None, []) => return Some(Err(format!("{shown}: unknown option"))),
-        (None, several) => {
-            let names: Vec<String> = several.iter().map(|(name, _)| format!("--{name}")).collect();
-            return Some(Err(format!("{shown}: stands for {}", names.join(" or "))));
+// === impl Line ===
+
+impl Line {
+    /// One or more letters; the last may be followed by its value.
+    fn short(&mut self, grammar: &Grammar, mut letters: &[u8], words: &mut Iter<'_, OsString>) -> Result<(), String> {
+        while let [letter, rest @ ..] = letters {
+            let shown = || format!("-{}", letter.escape_ascii());
+            match grammar.takes_value(*letter) {
+                None => return Err(unknown(&shown())),
+                Some(false) => self.options.push((*letter, OsString::new())),
+                Some(true) => {
+                    let value = if rest.is_empty() { None } else { Some(rest) };
+                    return self.with_value(*letter, &shown(), value, words);
+                }
+            }
+            letters = rest;
         }
-    };
-    let takes_value = grammar.letters.contains(&(letter, true));
-    Some(match (takes_value, value) {
-        (false, None) => Ok((letter, OsString::new())),
-        (false, Some(_)) => Err(format!("{shown}: takes no value")),
-        (true, Some(value)) => Ok((letter, OsString::from_vec(value.to_vec()))),
-        (true, None) => words.next().cloned().map(|value| (letter, value)).ok_or_else(|| no_value(&shown)),
-    })
+        Ok(())
+    }
+
+    /// A long name, or as much of one as tells it from the others.
+    fn long(&mut self, grammar: &Grammar, word: &[u8], words: &mut Iter<'_, OsString>) -> Result<(), String> {
+        let mut parts = word.splitn(2, |byte| *byte == b'=');
+        let (given, value) = (parts.next().unwrap_or_default(), parts.next());
+        let shown = format!("--{}", given.escape_ascii());
+        let mut meant = grammar.names.iter().filter(|(name, _)| name.as_bytes().starts_with(given));
+        let exact = meant.clone().find(|(name, _)| name.len() == given.len());
+        let letter = match (exact.or_else(|| meant.next()), meant.next()) {
+            (Some((name, _)), Some((other, _))) if exact.is_none() => {
+                return Err(format!("{shown}: stands for --{name} and --{other}"));
+            }
+            (Some((_, letter)), _) => *letter,
+            (None, _) => return Err(unknown(&shown)),
+        };
+        match (grammar.takes_value(letter), value) {
+            (Some(true), _) => return self.with_value(letter, &shown, value, words),
+            (_, Some(_)) => return Err(format!("{shown}: takes no value")),
+            _ => self.options.push((letter, OsString::new())),
+        }
+        Ok(())
+    }
+
+    /// An option whose value stands in the same word, or else is the next.
+    fn with_value(
+        &mut self,
+        letter: u8,
+        shown: &str,
+        value: Option<&[u8]>,
+        words: &mut Iter<'_, OsString>,
+    ) -> Result<(), String> {
+        let value = match value {
+            Some(value) => OsStr::from_bytes(value),
+            None => words.next().ok_or_else(|| format!("{shown}: no value given"))?,
+        };
+        self.options.push((letter, value.to_owned()));
+        Ok(())
+    }
 }
 
-fn no_value(option: &str) -> String {
-    format!("{option}: no value given")
+fn unknown(option: &str) -> String {
+    format!("{option}: unknown option")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStringExt as _;
 
     const GRAMMAR: Grammar = Grammar {
         letters: &[(b'a', false), (b'b', false), (b'e', true)],
@@ -124,11 +141,11 @@ mod tests {
     fn in_words(grammar: &Grammar, args: &str) -> String {
         let args: Vec<OsString> = args.split(' ').filter(|word| !word.is_empty()).map(OsString::from).collect();
         let line = read(grammar, &args);
-        let options = line.options.iter().map(|option| match option {
-            Ok((letter, value)) if value.is_empty() => char::from(*letter).to_string(),
-            Ok((letter, value)) => format!("{}={}", char::from(*letter), value.to_string_lossy()),
-            Err(_) => "!".to_owned(),
+        let options = line.options.iter().map(|(letter, value)| match value.to_string_lossy() {
+            value if value.is_empty() => char::from(*letter).to_string(),
+            value => format!("{}={value}", char::from(*letter)),
         });
+        let options = options.chain(line.unreadable.map(|_| "!".to_owned()));
         let operands = line.operands.iter().map(|word| word.to_string_lossy().into_owned());
         format!("{}|{}", options.collect::<Vec<_>>().join(","), operands.collect::<Vec<_>>().join(","))
     }
@@ -186,13 +203,13 @@ mod tests {
     fn without_long_names_a_dash_is_a_letter_like_any_other() {
         let grammar = Grammar { names: &[], ..GRAMMAR };
         let line = read(&grammar, &["--able".into(), "c".into()]);
-        assert_eq!(line.options, [Err("--: unknown option".to_owned())]);
+        assert_eq!(line.unreadable.as_deref(), Some("--: unknown option"));
     }
 
     #[test]
     fn values_are_bytes() {
         let odd = OsString::from_vec(vec![b'-', b'e', 0xff]);
         let line = read(&GRAMMAR, &[odd]);
-        assert_eq!(line.options, [Ok((b'e', OsString::from_vec(vec![0xff])))]);
+        assert_eq!(line.options, [(b'e', OsString::from_vec(vec![0xff]))]);
     }
 }

@@ -24,8 +24,8 @@ use super::{LogLevel, Outcome, Printed, Settings, Stream};
 use crate::core::policy::{Place, StopOn, StopSignal};
 use crate::core::{Policy, Signal};
 use crate::exit::StartErrors;
+use getopt::Grammar;
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -48,21 +48,51 @@ type Variable = (OsString, OsString);
 /// What a command line and a program's own variables come to, in lameduck's options.
 pub(super) struct Asked {
     program: Program,
-    command: Vec<OsString>,
     /// From the command line: they beat `LAMEDUCK_*`.
     flags: Vec<Word>,
     /// From the program's variables and defaults: they are beaten by `LAMEDUCK_*`.
     beaten: Vec<Word>,
     place: Place,
+    /// How often `-v` was given.
+    louder: u8,
 }
+
+/// How the command line of a program is read.
+struct Dialect {
+    letters: &'static [(u8, bool)],
+    names: &'static [(&'static str, u8)],
+    /// Whether options may stand behind the command as well, unless `POSIXLY_CORRECT` is set.
+    anywhere: bool,
+    /// What the help page has between its head and its foot.
+    help: &'static str,
+    /// Takes one option in.
+    take: fn(&mut Asked, u8, &OsStr) -> Result<(), Leave>,
+    /// Takes the program's variables in, after all options.
+    variables: fn(&mut Asked, &[Variable]),
+}
+
+/// Why nothing is run.
+enum Leave {
+    Help,
+    Version,
+    Licence,
+    Wrong(String),
+}
+
+/// The end of every help page.
+const FOOT: &str = "
+A plain init, as ever, until a LAMEDUCK_* variable asks for more: with
+LAMEDUCK_DELAY=15s the server serves on for 15 s after the stop signal. Called
+as lameduck, --help lists them all; LAMEDUCK_EXPLAIN=1 shows what they come to.
+";
 
 /// The status of all of them for a command line that cannot be read, and for failing before there is
 /// a command to fail.
 const USAGE: u8 = 1;
 
 const LICENCE: &str = "\
-lameduck is free software under the MIT licence or the Apache licence 2.0, as you
-like. It stands in for tini, dumb-init and catatonit, and holds nothing of them.
+lameduck is free software under the MIT licence or the Apache licence 2.0, as
+you like. It stands in for other inits and holds nothing of them.
 ";
 
 // === impl Program ===
@@ -104,21 +134,32 @@ impl Program {
     /// [reads](Self::reads).
     #[must_use]
     pub fn read(self, args: &[OsString], environ: &[Variable]) -> Outcome {
-        let asked = match self {
+        let dialect = match self {
             Self::Lameduck => return super::read(args, environ),
-            Self::Tini => tini::read(args, environ),
-            Self::DumbInit => dumb_init::read(args, environ),
-            Self::Catatonit => catatonit::read(args, environ),
+            Self::Tini => &tini::DIALECT,
+            Self::DumbInit => &dumb_init::DIALECT,
+            Self::Catatonit => &catatonit::DIALECT,
         };
-        match asked {
-            Ok(asked) if asked.command.is_empty() => Outcome::Print(self.complaint("no command given")),
-            Ok(mut asked) => {
-                let line = Line::of(std::mem::take(&mut asked.flags), std::mem::take(&mut asked.command));
+        let mut asked =
+            Asked { program: self, flags: Vec::new(), beaten: Vec::new(), place: Place::OwnGroup, louder: 0 };
+        match asked.read(dialect, args, environ) {
+            Ok(command) => {
+                let line = Line::of(std::mem::take(&mut asked.flags), command);
                 let is_ours = |(name, _): &&Variable| name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
                 let ours: Vec<Variable> = environ.iter().filter(is_ours).cloned().collect();
                 super::settle(line, &ours, Some(&asked))
             }
-            Err(page) => Outcome::Print(page),
+            Err(Leave::Version) => Outcome::out(super::version(), 0),
+            Err(Leave::Licence) => Outcome::out(LICENCE.to_owned(), 0),
+            Err(Leave::Help) => {
+                let name = self.name();
+                Outcome::out(format!("lameduck in the place of {name}\n\n{}{FOOT}", dialect.help), 0)
+            }
+            Err(Leave::Wrong(why)) => {
+                let as_whom = format!("lameduck as {}", self.name());
+                let text = format!("{as_whom}: {why}\n{as_whom}: nothing was started; try -h\n");
+                Outcome::Print(Printed { text, code: USAGE, stream: Stream::Err })
+            }
         }
     }
 
@@ -140,35 +181,6 @@ impl Program {
             Self::Catatonit => StartErrors { own: USAGE, not_found: 1, not_executable: 1 },
         }
     }
-
-    /// What is wrong with a command line.
-    fn complaint(self, why: &str) -> Printed {
-        let as_whom = format!("lameduck as {}", self.name());
-        let text = format!("{as_whom}: {why}\n{as_whom}: nothing was started; try -h\n");
-        Printed { text, code: USAGE, stream: Stream::Err }
-    }
-
-    /// The help page: the program's options, and where lameduck's are.
-    fn help(self, usage: &str, options: &[[&str; 2]]) -> Printed {
-        let name = self.name();
-        let mut text = format!("lameduck in the place of {name}\n\nUsage: {usage}\n\n");
-        for [left, right] in options {
-            let row = format!("  {left:25}{right}");
-            let _ = writeln!(text, "{}", row.trim_end());
-        }
-        let _ = write!(
-            text,
-            "\nA plain init, as {name} is, until a LAMEDUCK_* variable asks for more: with\n\
-             LAMEDUCK_DELAY=15s the server serves on for 15 s after the stop signal. Called\n\
-             as lameduck, --help lists them all; LAMEDUCK_EXPLAIN=1 shows what they come to.\n"
-        );
-        page(text)
-    }
-}
-
-/// A text that was asked for.
-fn page(text: String) -> Printed {
-    Printed { text, code: 0, stream: Stream::Out }
 }
 
 /// The value of one of a program's own variables, set to nothing too.
@@ -196,16 +208,29 @@ fn number(text: &str) -> Option<(i64, &str)> {
 // === impl Asked ===
 
 impl Asked {
-    /// What is wanted when nothing was said.
-    const fn of(program: Program) -> Self {
-        Self { program, command: Vec::new(), flags: Vec::new(), beaten: Vec::new(), place: Place::OwnGroup }
+    /// Takes a command line and the program's own variables in, and returns the command.
+    fn read(&mut self, dialect: &Dialect, args: &[OsString], environ: &[Variable]) -> Result<Vec<OsString>, Leave> {
+        if self.program == Program::Tini && args == ["--version"] {
+            return Err(Leave::Version);
+        }
+        let anywhere = dialect.anywhere && variable(environ, "POSIXLY_CORRECT").is_none();
+        let line = getopt::read(&Grammar { letters: dialect.letters, names: dialect.names, anywhere }, args);
+        for (letter, value) in &line.options {
+            (dialect.take)(self, *letter, value)?;
+        }
+        (dialect.variables)(self, environ);
+        match line.unreadable {
+            Some(why) => Err(Leave::Wrong(why)),
+            None if line.operands.is_empty() => Err(Leave::Wrong("no command given".to_owned())),
+            None => Ok(line.operands),
+        }
     }
 
-    fn flag(&mut self, id: Id, from: &'static str, value: impl Into<OsString>) {
+    fn flag(&mut self, id: Id, from: &'static str, value: &str) {
         self.flags.push(Word { id, from, value: value.into() });
     }
 
-    fn beaten(&mut self, id: Id, from: &'static str, value: impl Into<OsString>) {
+    fn beaten(&mut self, id: Id, from: &'static str, value: &str) {
         self.beaten.push(Word { id, from, value: value.into() });
     }
 
