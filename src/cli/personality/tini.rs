@@ -34,8 +34,8 @@ Usage: tini [OPTIONS] [--] COMMAND [ARGUMENTS]
   -l, -h         print the licence, or this page
   --version      print the version, when it is the only word
 
-TINI_SUBREAPER is as -s, TINI_KILL_PROCESS_GROUP as -g; TINI_VERBOSITY is 0 to 4,
-and 1 when nothing is said. Each -v adds 1.
+TINI_SUBREAPER is as -s, TINI_KILL_PROCESS_GROUP as -g. TINI_VERBOSITY is 0 to
+4; 1 when nothing is said; each -v adds 1.
 ",
     take,
     variables,
