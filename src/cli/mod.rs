@@ -45,6 +45,8 @@ pub struct Settings {
     pub warn_on_reap: bool,
     /// Whether the server sees the `LAMEDUCK_*` variables.
     pub keep_env: bool,
+    /// Whether the server starts with no signal ignored or blocked, whatever was so when we were started.
+    pub clean_signals: bool,
     /// Whether we let go, once the server runs, of the working directory and the descriptors that we
     /// were given.
     pub lets_go: bool,

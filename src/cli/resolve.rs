@@ -73,6 +73,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)], stand_in: Op
         parent_death_signal: given.one(Id::ParentDeathSignal, value::signal),
         warn_on_reap: given.switch(Id::WarnOnReap),
         keep_env: given.switch(Id::KeepEnv),
+        clean_signals: false,
         lets_go: false,
         start_errors: StartErrors::OURS,
         log: given.one(Id::Log, value::log_format).unwrap_or(LogFormat::Text),

@@ -4,7 +4,7 @@ use crate::cli::{self, Settings};
 use crate::core::{Pid, Place};
 use crate::sys;
 use crate::sys::signals::{self, Mask};
-use crate::sys::spawn::{self, Child};
+use crate::sys::spawn::{self, Child, Ignores};
 use nix::errno::Errno;
 use std::ffi::{CString, OsStr, OsString};
 use std::fmt;
@@ -36,6 +36,7 @@ pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<P
         signals::unignore_chld();
     }
     let environ = Environ::of(settings.keep_env, own_pid);
+    let no_mask = Mask::none();
     let place = settings.policy.place;
     if place == Place::OwnSession {
         sys::terminal::give_up();
@@ -44,11 +45,15 @@ pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<P
     let child = argv.map_err(io::Error::from).map(|argv| Child {
         argv,
         environ: environ.changed,
-        mask,
+        mask: if settings.clean_signals { &no_mask } else { mask },
         place,
         foreground: place == Place::OwnGroup && sys::terminal::is_ours(),
         listen_pid: environ.names_us,
-        ignores_chld,
+        ignores: match ignores_chld {
+            _ if settings.clean_signals => Ignores::Nothing,
+            true => Ignores::ChldToo,
+            false => Ignores::WhatWeDo,
+        },
     });
     let failure = |path: Option<PathBuf>, error: io::Error| Failure {
         code: settings.start_errors.status(&error),

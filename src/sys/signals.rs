@@ -100,6 +100,17 @@ pub(super) fn timespec(duration: Duration) -> libc::timespec {
 // === impl Mask ===
 
 impl Mask {
+    /// Nothing blocked.
+    #[must_use]
+    pub fn none() -> Self {
+        let mut set = MaybeUninit::zeroed();
+        // SAFETY: the pointer is to a set of ours; the call fills it.
+        unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            Self(set.assume_init())
+        }
+    }
+
     /// The signals in it.
     #[must_use]
     pub fn signals(&self) -> SignalSet {

@@ -30,8 +30,19 @@ pub struct Child<'a> {
     pub foreground: bool,
     /// Whether `LISTEN_PID` is to name it.
     pub listen_pid: bool,
-    /// Whether it ignores CHLD, as we did.
-    pub ignores_chld: bool,
+    /// Which signals it ignores.
+    pub ignores: Ignores,
+}
+
+/// The signals that a child ignores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignores {
+    /// Those that we ignore.
+    WhatWeDo,
+    /// Those, and CHLD, which we did ignore.
+    ChldToo,
+    /// None.
+    Nothing,
 }
 
 /// Pointers into C strings, ended by a null, as exec takes them.
@@ -174,8 +185,11 @@ fn become_the_server(path: &CStr, argv: &Pointers, environ: &mut [CString], chil
         if child.foreground {
             libc::tcsetpgrp(libc::STDIN_FILENO, libc::getpid());
         }
-        if child.ignores_chld {
-            libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+        match child.ignores {
+            Ignores::WhatWeDo => {}
+            Ignores::ChldToo => _ = libc::signal(libc::SIGCHLD, libc::SIG_IGN),
+            // KILL and STOP are refused, and have no other disposition.
+            Ignores::Nothing => (1..=64).for_each(|signal| _ = libc::signal(signal, libc::SIG_DFL)),
         }
     }
     if child.listen_pid
@@ -201,7 +215,8 @@ struct SharedPage(*mut i32);
 
 impl Child<'_> {
     fn is_simple(&self) -> bool {
-        self.place == Place::OwnGroup && !self.foreground && !self.listen_pid && !self.ignores_chld
+        let as_we_are = self.place == Place::OwnGroup && self.ignores == Ignores::WhatWeDo;
+        as_we_are && !self.foreground && !self.listen_pid
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! `getopt` takes the command line apart; `tini`, `dumb_init` and `catatonit` say what a program's
 //! options and variables mean in lameduck's own. What each does on purpose unlike the original stands
-//! in docs/drop-in.md, and in the table of the differential tests.
+//! in examples/drop-in, and in the table of the differential tests.
 
 mod catatonit;
 mod dumb_init;
@@ -243,6 +243,8 @@ impl Asked {
     pub(super) fn apply(&self, settings: &mut Settings, origins: &mut Origins, environ: &[Variable]) {
         settings.start_errors = self.program.start_errors();
         settings.lets_go = true;
+        // What a script runs in its background has INT and QUIT ignored, except under dumb-init.
+        settings.clean_signals = self.program == Program::DumbInit;
         let policy = &mut settings.policy;
         policy.place = self.place;
         if policy.place == Place::OwnSession {

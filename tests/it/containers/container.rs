@@ -34,11 +34,15 @@ impl Container {
     /// Starts `command` under lameduck with `flags`, in a container with `options`, and waits until
     /// the port of `slot` is open.
     pub(super) fn start(slot: Slot, options: &[&str], flags: &[&str], command: &[&str]) -> Self {
+        Self::start_words(slot, options, &[&["--log", "json"], flags, &["--"], command].concat())
+    }
+
+    /// The same, with these words after the image's name.
+    pub(super) fn start_words(slot: Slot, options: &[&str], words: &[&str]) -> Self {
         let name = format!("lameduck-it-{}-{}", std::process::id(), slot.number);
         let container = Self { name };
         let own = ["run", "--detach", "--network", "host", "--name", &container.name];
-        let log = ["--log", "json"];
-        let args = [&own, options, &[image::NAME], &log, flags, &["--"], command].concat();
+        let args = [&own, options, &[image::NAME], words].concat();
         docker(&args).unwrap_or_else(|why| panic!("docker run: {why}"));
         let deadline = Instant::now() + Duration::from_secs(20);
         while TcpStream::connect(("127.0.0.1", slot.port)).is_err() {

@@ -14,4 +14,5 @@ mod container;
 mod image;
 mod load;
 mod log;
+mod stand_in;
 mod stops;

@@ -18,14 +18,14 @@ const AMPLE: [&str; 4] = ["--delay", "1s", "--drain-timeout", "20s"];
 const CLOSING: Duration = Duration::from_millis(100);
 
 /// A stop under load.
-struct Watched {
+pub(super) struct Watched {
     stopped: Stopped,
     requests: Vec<Request>,
 }
 
 /// Runs `test` with a slot, one test at a time: each one brings a load of its own. Says why when the
 /// machine lacks something.
-fn in_a_container(name: &str, test: impl FnOnce(Slot)) {
+pub(super) fn in_a_container(name: &str, test: impl FnOnce(Slot)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     match image::slot() {
@@ -40,7 +40,7 @@ fn tell(text: &str) {
 }
 
 /// Stops a container that is asked all the time.
-fn stop_under_load(slot: Slot, container: &Container) -> Watched {
+pub(super) fn stop_under_load(slot: Slot, container: &Container) -> Watched {
     let load = Load::start(slot);
     // So long that slow requests are in flight at every moment, in all stages.
     thread::sleep(SLOW + SLOW / 2);
@@ -48,7 +48,7 @@ fn stop_under_load(slot: Slot, container: &Container) -> Watched {
     Watched { stopped, requests: load.end() }
 }
 
-fn nginx(slot: Slot) -> [String; 5] {
+pub(super) fn nginx(slot: Slot) -> [String; 5] {
     ["nginx", "-e", "stderr", "-c", &format!("/etc/it/{}/nginx.conf", slot.number)].map(str::to_owned)
 }
 
@@ -62,7 +62,7 @@ fn start_nginx(slot: Slot, options: &[&str], flags: &[&str]) -> Container {
 impl Watched {
     /// Everything was answered that was sent before the port was closed; the port stayed open for the
     /// whole delay; what was in flight then was finished; the server left by itself, with 0.
-    fn assert_nothing_was_lost(&self, told: &str) {
+    pub(super) fn assert_nothing_was_lost(&self, told: &str) {
         let Self { stopped, requests } = self;
         let log = &stopped.log;
         let draining = log.phase("draining");

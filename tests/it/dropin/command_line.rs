@@ -1,6 +1,8 @@
 //! Options, with and without `--`, variables, and what cannot be read.
 
-use super::{Init, Seen, Situation, all, catatonit, compare, dumb_init, needs_originals, situation, speaks, tini};
+use super::{
+    Init, Seen, Situation, all, catatonit, compare, dumb_init, needs_originals, settles, situation, speaks, tini,
+};
 
 pub(super) fn table() -> Vec<Situation> {
     let mut table = pages();
@@ -49,7 +51,7 @@ fn usage_errors() -> Vec<Situation> {
         situation("-r to 32", dumb_init("-r 15:32 true"), page),
         situation("-r of one number", dumb_init("-r 15 true"), page),
         situation("-r without a value", dumb_init("-r"), page),
-        situation("pause mode", catatonit("-P true"), page),
+        situation("pause mode", catatonit("-P true"), |init| Seen::default().with("end", settles(&mut init.spawn()))),
     ]
 }
 

@@ -10,6 +10,7 @@ mod command_line;
 mod differences;
 mod docker;
 mod ends;
+mod engine;
 mod place;
 mod podman;
 mod signals;
@@ -17,13 +18,15 @@ mod stop;
 mod terminal;
 
 use crate::support::files::{TempDir, tempdir};
-use crate::support::{Init, PATH, init};
+use crate::support::{Init, PATH, Running, init, procfs};
 use differences::DIFFERENCES;
+use nix::libc;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::{Display, Write as _};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The facts of one situation, by name.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -100,18 +103,20 @@ fn judge(program: &str, situation: &str, original: &Seen, ours: &Seen, complaint
     for key in keys {
         let fact = |seen: &Seen| seen.0.get(key).cloned().unwrap_or_else(|| "(no such fact)".to_owned());
         let (theirs, ours) = (fact(original), fact(ours));
-        let listed = DIFFERENCES.iter().find(|listed| {
-            listed.program == program.trim_end_matches("-static")
-                && listed.situation == situation
-                && listed.fact == *key
-        });
+        let of_it = |listed: &&differences::Difference| {
+            listed.program == program.trim_end_matches("-static") && listed.situations.contains(&situation)
+        };
+        let listed = DIFFERENCES
+            .iter()
+            .filter(of_it)
+            .find_map(|listed| Some((listed.facts.iter().find(|(fact, ..)| fact == key)?, listed.why)));
         let as_expected = match listed {
-            Some(listed) => (listed.theirs, listed.ours) == (theirs.as_str(), ours.as_str()),
+            Some(((_, theirs_listed, ours_listed), _)) => (*theirs_listed, *ours_listed) == (&*theirs, &*ours),
             None => theirs == ours,
         };
         if !as_expected {
-            let why = listed.map_or(String::new(), |listed| {
-                format!(" (listed: {:?} and {:?}, {})", listed.theirs, listed.ours, listed.why)
+            let why = listed.map_or(String::new(), |((_, theirs, ours), why)| {
+                format!(" (listed: {theirs:?}, lameduck {ours:?}: {why})")
             });
             let _ = writeln!(complaints, "{program}: {situation}: {key}: {theirs:?}, lameduck {ours:?}{why}");
         }
@@ -121,6 +126,24 @@ fn judge(program: &str, situation: &str, original: &Seen, ours: &Seen, complaint
 /// Whether a stream was used, where the words are each program's own.
 fn speaks(text: &str) -> &'static str {
     if text.is_empty() { "silent" } else { "speaks" }
+}
+
+/// Whether it ends, or has done all that it will do and waits.
+fn settles(run: &mut Running) -> String {
+    let mut since: Option<Instant> = None;
+    loop {
+        if run.ended() {
+            return format!("ends with {}", run.wait_exit());
+        }
+        let waits = |pid: i32| matches!(procfs::state(pid), Some('S' | 'T' | 't'));
+        let all_wait = waits(run.pid) && procfs::descendants(run.pid).into_iter().all(waits);
+        if !all_wait || procfs::holds(run.pid, "ShdPnd", libc::SIGTERM) {
+            since = None;
+        } else if since.get_or_insert_with(Instant::now).elapsed() > Duration::from_millis(300) {
+            return "stays".to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
 }
 
 /// Leaves a test that needs an original which is not installed.
@@ -155,7 +178,8 @@ impl Situation {
                 watch(self.environ.iter().fold(init, |init, (name, value)| init.env(name, value)))
             }
             Watch::Words(watch) => {
-                let mut words: Vec<OsString> = vec!["/usr/bin/env".into(), "-i".into(), format!("PATH={PATH}").into()];
+                let mut words: Vec<OsString> =
+                    vec!["/usr/bin/env".into(), "-i".into(), "--default-signal".into(), format!("PATH={PATH}").into()];
                 words.extend(self.environ.iter().map(|(name, value)| format!("{name}={value}").into()));
                 words.push(path.into());
                 words.extend(options.map(OsString::from));
@@ -193,8 +217,10 @@ fn the_table_has_no_situation_twice_and_every_difference_is_of_one() {
         assert!(situations[..at].iter().all(|other| other.name != situation.name), "twice: {}", situation.name);
     }
     for listed in DIFFERENCES {
-        assert!(situations.iter().any(|situation| situation.name == listed.situation), "no {:?}", listed.situation);
+        for name in listed.situations {
+            assert!(situations.iter().any(|situation| situation.name == *name), "no {name:?}");
+        }
         assert!(PROGRAMS.iter().any(|(name, _)| *name == listed.program), "no {}", listed.program);
-        assert!(listed.theirs != listed.ours && !listed.why.is_empty());
+        assert!(listed.facts.iter().all(|(_, theirs, ours)| theirs != ours) && !listed.why.is_empty());
     }
 }

@@ -124,6 +124,11 @@ fn stops(init: Init, signal: i32) -> Seen {
         is_stopped(pid) || run.stdout().contains(&format!("got {LAST}\n"))
     });
     let init_stops = is_stopped(pid);
+    // CONT would take away what the main process has not yet heard of.
+    until("the main process has heard all of it", || {
+        let waiting = [signal, libc::SIGSTOP].iter().any(|signal| procfs::holds(main, "ShdPnd", *signal));
+        !waiting && matches!(procfs::state(main), Some('S' | 'T'))
+    });
     let main_stops = is_stopped(main);
     run.signal(libc::SIGCONT);
     run.expect_stdout(&format!("got {LAST}\n"));
