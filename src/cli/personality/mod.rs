@@ -110,7 +110,7 @@ impl Program {
             // As downloaded: tini-static, tini-amd64, dumb-init_1.2.5_x86_64.
             _ if base.starts_with(b"tini-") => Self::Tini,
             _ if base.starts_with(b"dumb-init_") => Self::DumbInit,
-            // Where Podman before version 5 puts its init.
+            // Where older Podmans put their init.
             _ if own_name == Path::new("/dev/init") => Self::Catatonit,
             _ => Self::Lameduck,
         }

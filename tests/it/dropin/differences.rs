@@ -136,12 +136,6 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     differs("tini", &["stopped by TTOU, not being process 1"], &[("heard", "", "22")], PASSED_ON),
     differs("catatonit", &["stopped by TTOU, not being process 1"], &[("heard", "", "22")], PASSED_ON),
     differs(
-        "dumb-init",
-        &["Ctrl-C, the main process alone"],
-        &[("heard", "2 2 64", "2 64")],
-        "the command has it from the terminal already",
-    ),
-    differs(
         "tini",
         &["place in the background of a terminal"],
         &[("terminal", "foreground", "background")],

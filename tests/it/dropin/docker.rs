@@ -25,14 +25,14 @@ fn dockerd_takes_it_for_its_init() {
     assert!(plain.stderr.is_empty(), "{plain:?}");
     assert!(engine.run(&container(&own, &command)).is_err(), "the status of the command is lost");
 
-    let delayed = ["--detach", "--init", "--name", "a", "--network", "none", "--env", "LAMEDUCK_DELAY=1s"];
+    let delayed = ["--detach", "--init", "--name", "server", "--network", "none", "--env", "LAMEDUCK_DELAY=1s"];
     engine.says(&container(
         &delayed,
         &["/bin/sh", "-c", "trap 'echo asked; exit 5' TERM; echo up; while :; do sleep 0.1; done"],
     ));
-    until("the command is up", || engine.says(&["logs", "a"]).contains("up\n"));
-    engine.says(&["stop", "--time", "60", "a"]);
-    let log = engine.says(&["logs", "a"]);
+    until("the command is up", || engine.says(&["logs", "server"]).contains("up\n"));
+    engine.says(&["stop", "--time", "60", "server"]);
+    let log = engine.says(&["logs", "server"]);
     assert!(log.contains("serving on for 1s") && log.contains("asked\n"), "{log}");
-    assert_eq!(engine.says(&["inspect", "--format", "{{.State.ExitCode}}", "a"]).trim(), "5");
+    assert_eq!(engine.says(&["inspect", "--format", "{{.State.ExitCode}}", "server"]).trim(), "5");
 }

@@ -33,9 +33,12 @@ impl Engine {
         let dir = with_init()?;
         let init = dir.path.join("lameduck").display().to_string();
         let at = |name: &str| dir.path.join(name).display().to_string();
+        // Not that of the engine that runs here.
+        fs::write(at("config"), "{}").unwrap();
         let script = format!(
-            "mount -t tmpfs none /run && exec dockerd --host unix://{} --data-root {} --exec-root {} --pidfile {} \
+            "mount -t tmpfs none /run && exec dockerd --config-file {} --host unix://{} --data-root {} --exec-root {} --pidfile {} \
              --init-path {init} --bridge none --iptables=false --ip6tables=false --storage-driver vfs >{} 2>&1",
+            at("config"),
             at("socket"),
             at("data"),
             at("exec"),

@@ -36,14 +36,14 @@ fn podman_takes_it_for_its_init_and_nothing_is_lost_in_the_delay() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let at = port.to_string();
     let logs = format!("path={}", engine.file("words"));
-    let own = ["--detach", "--init", "--init-path", &init, "--name", "a", "--network", "host"];
+    let own = ["--detach", "--init", "--init-path", &init, "--name", "server", "--network", "host"];
     let more = ["--env", "LAMEDUCK_DELAY=10m", "--log-driver", "k8s-file", "--log-opt", &logs];
     engine.says(&container(&[&own[..], &more].concat(), &["/bin/httpd", "-f", "-p", &at, "-h", "/"]));
     until("the server answers", || ask(port));
-    let pid = engine.says(&["inspect", "--format", "{{.State.Pid}}", "a"]).trim().parse().unwrap();
+    let pid = engine.says(&["inspect", "--format", "{{.State.Pid}}", "server"]).trim().parse().unwrap();
 
     std::thread::scope(|threads| {
-        let stop = threads.spawn(|| engine.says(&["stop", "--time", "600", "a"]));
+        let stop = threads.spawn(|| engine.says(&["stop", "--time", "600", "server"]));
         until("the delay begins", || engine.finds("words", "serving on for 10m"));
         for number in 0..200 {
             assert!(ask(port), "request {number} of the delay is lost");
@@ -54,5 +54,5 @@ fn podman_takes_it_for_its_init_and_nothing_is_lost_in_the_delay() {
         stop.join().unwrap();
     });
     assert!(engine.finds("words", "hurried by SIGTERM; SIGTERM to httpd["));
-    assert_eq!(engine.says(&["inspect", "--format", "{{.State.ExitCode}}", "a"]).trim(), "143");
+    assert_eq!(engine.says(&["inspect", "--format", "{{.State.ExitCode}}", "server"]).trim(), "143");
 }

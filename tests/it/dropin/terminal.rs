@@ -1,6 +1,6 @@
 //! On a terminal.
 
-use super::{Init, Seen, Situation, all, compare, dumb_init, needs_originals, situation};
+use super::{Init, Seen, Situation, all, compare, needs_originals, situation};
 use crate::support::{Running, fixtures};
 use nix::libc;
 
@@ -8,7 +8,6 @@ pub(super) fn table() -> Vec<Situation> {
     vec![
         situation("Ctrl-C", all(""), |init| key(init, "\x03", 2)),
         situation("Ctrl-C, the whole group", [Some("-g"), None, Some("-g")], |init| key(init, "\x03", 2)),
-        situation("Ctrl-C, the main process alone", dumb_init("-c"), |init| key(init, "\x03", 2)),
         situation("Ctrl-backslash", all(""), |init| key(init, "\x1c", 3)),
         situation("a new size", all(""), |init| {
             let mut run = recorder(init);
