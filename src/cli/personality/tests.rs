@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::core::policy::DEFAULT_DRAIN;
+use proptest::prelude::*;
+use std::os::unix::ffi::OsStringExt as _;
 
 fn outcome(line: &str, environ: &[(&str, &str)]) -> Outcome {
     let words: Vec<OsString> = line.split(' ').filter(|word| !word.is_empty()).map(OsString::from).collect();
@@ -286,4 +288,47 @@ fn each_has_its_own_statuses_for_a_command_that_cannot_be_started() {
     assert_eq!(of("tini x"), (1, 127, 126));
     assert_eq!(of("dumb-init x"), (1, 2, 2));
     assert_eq!(of("catatonit x"), (1, 1, 1));
+}
+
+fn word() -> impl Strategy<Value = OsString> {
+    prop_oneof![
+        3 => "-[a-zA-Z]{1,3}|--[a-z-]{0,9}=?[0-9:]{0,5}|[0-9]{1,3}:[0-9]{1,3}[x]?|SIG[A-Z]{2,4}|--|-|[0-9+-]{0,20}".prop_map(OsString::from),
+        1 => proptest::collection::vec(1_u8.., 0..8).prop_map(OsString::from_vec),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics_and_every_complaint_is_whole_lines(
+        args in proptest::collection::vec(word(), 0..8),
+        name in proptest::sample::select(ALL.to_vec()),
+        values in [word(), word(), word()],
+    ) {
+        let program = Program::of(Some(&name.into()));
+        let names = match program {
+            Program::Tini => ["TINI_VERBOSITY", "TINI_SUBREAPER", "TINI_KILL_PROCESS_GROUP"],
+            Program::DumbInit => ["DUMB_INIT_SETSID", "DUMB_INIT_DEBUG", "LAMEDUCK_GROUP"],
+            _ => ["CATATONIT_DEBUG", "CATATONIT_LOG", "LAMEDUCK_DELAY"],
+        };
+        let environ: Vec<Variable> = names.iter().map(OsString::from).zip(values).collect();
+        match program.read(&args, &environ) {
+            Outcome::Run(settings) => prop_assert!(!settings.command.is_empty()),
+            Outcome::Print(Printed { text, code, stream }) => {
+                prop_assert!(text.ends_with('\n'));
+                prop_assert_eq!(stream == Stream::Out, code == 0);
+                prop_assert!(stream == Stream::Out || text.lines().all(|line| line.starts_with("lameduck")), "{}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_command_after_dashes_arrives_unchanged(words in proptest::collection::vec(word(), 1..8)) {
+        for name in ALL {
+            let args: Vec<OsString> = [OsString::from("--")].into_iter().chain(words.iter().cloned()).collect();
+            match Program::of(Some(&name.into())).read(&args, &[]) {
+                Outcome::Run(settings) => prop_assert_eq!(&settings.command, &words),
+                Outcome::Print(printed) => prop_assert!(false, "{}", printed.text),
+            }
+        }
+    }
 }
