@@ -33,7 +33,7 @@ pub fn run_as_init(args: &[OsString]) -> u8 {
     let mask = sys::signals::block_all();
     log::tell_panics();
     let program = cli::Program::of(args.first());
-    let environ: Vec<_> = std::env::vars_os().filter(|(name, _)| program.reads(name)).collect();
+    let environ: Vec<_> = sys::args::environ().filter_map(|word| program.variable(word)).collect();
     match program.read(args.get(1..).unwrap_or_default(), &environ) {
         cli::Outcome::Run(settings) => run::run(&settings, &mask),
         cli::Outcome::Print(page) => run::print(&page),

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 /// How much time a row stands for.
 const ROW: Duration = Duration::from_millis(250);
 
-/// Prints the stop, from `first` on to the end.
+/// Prints the stop, from about `first` on to the end.
 pub(crate) fn print(stop: &Stop, first: Instant) {
     println!("    seconds   each o is a request that was answered, each X one that was lost");
     let mut events = events(stop);
-    let mut row = first;
+    // A row begins with the signal.
+    let nanos = (stop.began - first).as_nanos() % ROW.as_nanos();
+    let mut row = first + Duration::from_nanos(u64::try_from(nanos).unwrap_or(0));
     let end_of_all = events.iter().map(|(when, _)| *when).max().unwrap_or(first);
     while row < end_of_all {
         let end = row + ROW;

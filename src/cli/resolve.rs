@@ -171,7 +171,10 @@ fn warn(settings: &mut Settings, origins: &Origins, findings: &Findings) {
         ));
     }
     if policy.drain == Some(Duration::ZERO) && findings.contradiction.is_none() {
-        warnings.push(format!("{} 0: the server is killed at the very moment it is asked to stop", drain()));
+        warnings.push(format!(
+            "{} 0: the server is killed at the very moment it is asked to stop (for no limit write none)",
+            drain()
+        ));
     }
     for (from, to) in &policy.rewrite {
         let stops = match policy.stop_on {

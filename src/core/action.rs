@@ -46,8 +46,9 @@ pub enum Target {
     /// The process group that this child of ours leads; the child alone when there is no such group
     /// (yet).
     Group(Pid),
-    /// What is left of the process group that a child of ours led, now that it is reaped.
-    LeftGroup(Pid),
+    /// What is left of the process group that this child of ours led until it ended: never the child,
+    /// whose pid may be another's by now.
+    Remains(Pid),
     /// A deeper descendant. Its pid may be reused at any time, so it is signalled through a pidfd
     /// after its parent was checked again.
     Descendant {
@@ -83,7 +84,7 @@ impl Target {
     #[must_use]
     pub const fn pid(self) -> Pid {
         match self {
-            Self::Child(pid) | Self::Group(pid) | Self::LeftGroup(pid) | Self::Descendant { pid, .. } => pid,
+            Self::Child(pid) | Self::Group(pid) | Self::Remains(pid) | Self::Descendant { pid, .. } => pid,
         }
     }
 }

@@ -83,6 +83,8 @@ pub struct Told {
     pub pid: Pid,
     /// What it is called.
     pub name: String,
+    /// Whether all of its process group is sent the signal.
+    pub with_group: bool,
     /// The signal.
     pub signal: Signal,
 }

@@ -19,6 +19,11 @@ pub const SHELL_GOES_ON: Duration = Duration::from_millis(500);
 /// signal tells of their end.
 pub const SHELL_POLL: Duration = Duration::from_millis(100);
 
+/// How long it is remembered that the main process is no shell, and which program it is: a storm of
+/// signals to a plain server must not cost a look each, and a launcher that has become the server
+/// (or a shell in front of it) must not be taken for what it was.
+pub const REMEMBERED: Duration = Duration::from_secs(1);
+
 /// The linger when none was asked for: so much after a stop, nothing when the main process ended
 /// by itself.
 pub const DEFAULT_LINGER: Duration = Duration::from_secs(5);

@@ -67,10 +67,10 @@ impl Process {
     }
 }
 
-/// The name of the program in a `comm`: all up to the first `:` or blank.
+/// The name of the program in a `comm`: all up to the first `:` or blank, if that is anything.
 #[must_use]
 pub fn program_of(comm: &str) -> &str {
-    comm.split([':', ' ']).next().unwrap_or(comm)
+    comm.split([':', ' ']).next().filter(|name| !name.is_empty()).unwrap_or(comm)
 }
 
 // === impl Snapshot ===
@@ -129,9 +129,13 @@ mod tests {
 
     #[test]
     fn the_name_of_a_program_ends_at_a_colon_or_a_blank() {
-        for (comm, program) in
-            [("nginx: master p", "nginx"), ("nginx", "nginx"), ("gunicorn master", "gunicorn"), ("", ""), (": x", "")]
-        {
+        for (comm, program) in [
+            ("nginx: master p", "nginx"),
+            ("nginx", "nginx"),
+            ("gunicorn master", "gunicorn"),
+            ("", ""),
+            (": x", ": x"),
+        ] {
             assert_eq!(program_of(comm), program, "{comm:?}");
         }
         assert_eq!(app(7).program(), "app");

@@ -1,9 +1,10 @@
 //! The layer that turns `tracing` events into lines.
 
-use super::line::{Field, Line};
+use super::line::Line;
 use crate::cli::LogFormat;
 use crate::run::clock;
-use std::fmt::{Debug, Write as _};
+use std::fmt::Debug;
+use std::time::Duration;
 use tracing::field::{Field as Name, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Metadata, Subscriber};
@@ -51,29 +52,27 @@ impl<S: Subscriber> Layer<S> for Lines {
 
 impl Visit for Collect<'_> {
     fn record_debug(&mut self, name: &Name, value: &dyn Debug) {
-        let mut text = String::new();
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{value:?}");
-        self.0.add(name.name(), Field::Text(text));
+        self.0.add(name.name(), format!("{value:?}").into());
     }
 
     fn record_str(&mut self, name: &Name, value: &str) {
-        self.0.add(name.name(), Field::Text(value.to_owned()));
+        self.0.add(name.name(), value.into());
     }
 
     fn record_i64(&mut self, name: &Name, value: i64) {
-        self.0.add(name.name(), Field::Number(value));
+        self.0.add(name.name(), value.into());
     }
 
     fn record_u64(&mut self, name: &Name, value: u64) {
-        self.0.add(name.name(), Field::Number(i64::try_from(value).unwrap_or(i64::MAX)));
+        self.0.add(name.name(), i64::try_from(value).unwrap_or(i64::MAX).into());
     }
 
     fn record_bool(&mut self, name: &Name, value: bool) {
-        self.0.add(name.name(), Field::Bool(value));
+        self.0.add(name.name(), value.into());
     }
 
+    /// Every one is a time in seconds, and none is negative.
     fn record_f64(&mut self, name: &Name, value: f64) {
-        self.0.add(name.name(), Field::Seconds(value));
+        self.0.add(name.name(), Duration::try_from_secs_f64(value).unwrap_or_default().into());
     }
 }

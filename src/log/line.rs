@@ -3,7 +3,7 @@
 //! The text is a sentence, with the phase in front and the two times behind it; everything else that
 //! JSON carries as keys is in the sentence already.
 
-use crate::json;
+use crate::json::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
 use tracing::Level;
@@ -12,16 +12,7 @@ use tracing::Level;
 pub(super) struct Line {
     level: Level,
     message: String,
-    fields: Vec<(&'static str, Field)>,
-}
-
-/// The value of a key.
-pub(super) enum Field {
-    Text(String),
-    Number(i64),
-    Bool(bool),
-    /// Seconds, told to the millisecond.
-    Seconds(f64),
+    fields: Vec<(&'static str, Value)>,
 }
 
 // === impl Line ===
@@ -31,9 +22,9 @@ impl Line {
         Self { level, message: String::new(), fields: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, name: &'static str, value: Field) {
+    pub(super) fn add(&mut self, name: &'static str, value: Value) {
         match value {
-            Field::Text(text) if name == "message" => self.message = text,
+            Value::Text(text) if name == "message" => self.message = text,
             value => self.fields.push((name, value)),
         }
     }
@@ -46,28 +37,24 @@ impl Line {
             Level::WARN => line.push_str("warning: "),
             _ => {}
         }
-        if let Some(Field::Text(phase)) = self.get("phase") {
+        if let Some(Value::Text(phase)) = self.get("phase") {
             let _ = write!(line, "{phase}: ");
         }
         // One event is one line, whatever a process calls itself.
         line.extend(self.message.chars().map(|c| if c.is_control() { '?' } else { c }));
-        match (self.get("elapsed_s"), self.get("remaining_s")) {
-            (Some(Field::Seconds(elapsed)), Some(Field::Seconds(remaining))) => {
-                let _ = write!(line, " (elapsed {elapsed:.3}s, remaining {remaining:.3}s)");
+        if let Some(elapsed) = self.get("elapsed_s") {
+            let _ = write!(line, " (elapsed {elapsed}s");
+            if let Some(remaining) = self.get("remaining_s") {
+                let _ = write!(line, ", remaining {remaining}s");
             }
-            (Some(Field::Seconds(elapsed)), _) => {
-                let _ = write!(line, " (elapsed {elapsed:.3}s)");
-            }
-            _ => {}
+            line.push(')');
         }
         line.push('\n');
         line
     }
 
     /// One JSON object; `now` is the time since 1970.
-    pub(super) fn json(&self, now: Duration) -> String {
-        let mut line = String::from("{\"time\":\"");
-        push_time(&mut line, now);
+    pub(super) fn json(self, now: Duration) -> String {
         let level = match self.level {
             Level::ERROR => "error",
             Level::WARN => "warn",
@@ -75,41 +62,23 @@ impl Line {
             Level::DEBUG => "debug",
             _ => "trace",
         };
-        let _ = write!(line, "\",\"level\":\"{level}\"");
-        for (name, value) in &self.fields {
-            let _ = write!(line, ",\"{name}\":");
-            match value {
-                Field::Text(text) => {
-                    let _ = json::write_text(&mut line, text);
-                }
-                Field::Number(number) => {
-                    let _ = write!(line, "{number}");
-                }
-                Field::Bool(yes) => {
-                    let _ = write!(line, "{yes}");
-                }
-                Field::Seconds(seconds) => {
-                    let _ = write!(line, "{seconds:.3}");
-                }
-            }
-        }
-        line.push_str(",\"message\":");
-        let _ = json::write_text(&mut line, &self.message);
-        line.push_str("}\n");
-        line
+        let mut pairs = vec![("time", time(now).into()), ("level", level.into())];
+        pairs.extend(self.fields);
+        pairs.push(("message", self.message.into()));
+        format!("{}\n", Value::Object(pairs))
     }
 
-    fn get(&self, name: &str) -> Option<&Field> {
+    fn get(&self, name: &str) -> Option<&Value> {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 }
 
 /// `2026-01-31T23:59:59.123Z`.
-fn push_time(out: &mut String, since_1970: Duration) {
+fn time(since_1970: Duration) -> String {
     let (days, second) = (since_1970.as_secs() / 86_400, since_1970.as_secs() % 86_400);
     let (year, month, day) = date(days);
     let (hour, minute, second, millis) = (second / 3_600, second / 60 % 60, second % 60, since_1970.subsec_millis());
-    let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z");
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
 /// The date that many days after 1970-01-01, by the Gregorian calendar: years are counted from a
@@ -133,11 +102,11 @@ mod tests {
 
     fn line() -> Line {
         let mut line = Line::new(Level::INFO);
-        line.add("phase", Field::Text("draining".into()));
-        line.add("message", Field::Text("a \"b\"\nc".into()));
-        line.add("elapsed_s", Field::Seconds(1.5));
-        line.add("remaining_s", Field::Seconds(2.0));
-        line.add("pid", Field::Number(7));
+        line.add("phase", "draining".into());
+        line.add("message", "a \"b\"\nc".into());
+        line.add("elapsed_s", Duration::from_millis(1_500).into());
+        line.add("remaining_s", Duration::from_secs(2).into());
+        line.add("pid", 7.into());
         line
     }
 
@@ -145,7 +114,7 @@ mod tests {
     fn text_is_one_sentence_with_its_phase_and_times() {
         assert_eq!(line().text(), "lameduck: draining: a \"b\"?c (elapsed 1.500s, remaining 2.000s)\n");
         let mut warning = Line::new(Level::WARN);
-        warning.add("message", Field::Text("mind".into()));
+        warning.add("message", "mind".into());
         assert_eq!(warning.text(), "lameduck: warning: mind\n");
     }
 

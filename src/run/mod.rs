@@ -13,12 +13,12 @@ mod say;
 mod start;
 
 use crate::cli::Settings;
-use crate::core::{Action, Event, Look, Machine, Pid, Signal, Snapshot};
+use crate::core::{Action, Event, Look, Machine, Pid, Sender, Snapshot};
 use crate::sys::signals::Mask;
 use crate::sys::wait::{self, Reaped};
 use crate::{log, sys};
 use clock::Clock;
-use say::Say;
+use say::{Reason, Say};
 use std::collections::VecDeque;
 
 /// A server under lameduck.
@@ -42,6 +42,9 @@ struct Shell {
 pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     let own_pid = sys::process::own_pid();
     let mut say = Say::new(settings);
+    // Before the server runs: it may leave an orphan at once.
+    let adopts = if own_pid == 1 { Ok(()) } else { sys::process::become_subreaper() };
+    let watches_parent = settings.parent_death_signal.map_or(Ok(()), sys::process::set_parent_death_signal);
     let started = start::server(settings, mask, own_pid);
     let mut shell = Shell {
         machine: Machine::new(settings.policy.clone(), start::base_name(settings)),
@@ -58,13 +61,13 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     if settings.lets_go {
         sys::process::let_go_of_what_was_given();
     }
-    if own_pid != 1 {
-        become_subreaper(settings, &mut shell.say);
-    }
-    if let Some(signal) = settings.parent_death_signal
-        && let Err(error) = sys::process::set_parent_death_signal(signal)
+    if let Err(error) = adopts
+        && settings.subreaper
     {
-        shell.say.warning(format_args!("--parent-death-signal cannot be set up: {error}"));
+        shell.say.warning(format_args!("--subreaper: orphans cannot be adopted here: {}", Reason(&error)));
+    }
+    if let Err(error) = watches_parent {
+        shell.say.warning(format_args!("--parent-death-signal cannot be set up: {}", Reason(&error)));
     }
     match started {
         Ok(pid) => {
@@ -79,15 +82,6 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
         }
     }
     quiet::wait_to_the_end(&mut shell)
-}
-
-/// Not PID 1: orphans come to us all the same, as they would to PID 1.
-fn become_subreaper(settings: &Settings, say: &mut Say) {
-    if let Err(error) = sys::process::become_subreaper()
-        && settings.subreaper
-    {
-        say.warning(format_args!("--subreaper: orphans cannot be adopted here: {error}"));
-    }
 }
 
 // === impl Shell ===
@@ -117,13 +111,13 @@ impl Shell {
     /// Does one thing, and returns what came of it if the machine is to know.
     fn perform(&mut self, action: Action) -> Option<Event> {
         match action {
-            Action::Send(delivery) => match perform::send(delivery) {
+            Action::Send(delivery) => match perform::send(delivery, self.machine.main()) {
                 Ok(()) => self.say.forwarded(delivery),
                 Err(error) => self.say.undelivered(delivery, &error),
             },
             Action::KillAll => {
                 let killed = perform::kill_all(self.own_pid, self.machine.main());
-                self.say.killed(&killed);
+                self.say.killed(&killed, self.machine.phase());
             }
             Action::Suspend => perform::suspend(self.own_pid),
             Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
@@ -155,9 +149,10 @@ impl Shell {
         self.feed(Event::Reaped { children_left });
     }
 
-    /// A signal that we caused ourselves by writing to a log that nobody reads.
-    fn is_own_broken_pipe(&self, signal: Signal, sender: crate::core::Sender) -> bool {
-        signal == Signal::PIPE && matches!(sender, crate::core::Sender::Process { pid, .. } if pid == self.own_pid)
+    /// A signal that we caused ourselves, by writing to a log that nobody reads (PIPE) or that may not
+    /// grow (XFSZ): the server must not die of it.
+    fn is_our_own(&self, sender: Sender) -> bool {
+        matches!(sender, Sender::Process { pid, .. } if pid == self.own_pid)
     }
 }
 

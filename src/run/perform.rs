@@ -11,11 +11,11 @@ use std::io;
 /// that were not yet killed in the one before.
 const ROUNDS: usize = 20;
 
-/// Passes a signal on.
+/// Passes a signal on. `main` is the main process, while it runs.
 ///
 /// # Errors
 /// EPERM, when the target is not ours to signal. A target that has ended is no error.
-pub(super) fn send(delivery: Delivery) -> io::Result<()> {
+pub(super) fn send(delivery: Delivery, main: Option<Pid>) -> io::Result<()> {
     let Delivery { to, signal, wake } = delivery;
     let result = match to {
         Target::Child(pid) => kill::process(pid, signal),
@@ -24,13 +24,18 @@ pub(super) fn send(delivery: Delivery) -> io::Result<()> {
             Err(error) if is(&error, Errno::ESRCH) => kill::process(leader, signal),
             result => result,
         },
-        Target::LeftGroup(leader) => kill::group(leader, signal),
+        Target::Remains(leader) => kill::group(leader, signal),
         Target::Descendant { pid, parent } => send_to_descendant(pid, parent, signal, wake),
     };
     if wake && result.is_ok() {
         match to {
             Target::Child(pid) if wait::is_stopped(pid) => kill::process(pid, Signal::CONT)?,
             Target::Group(leader) if wait::is_stopped(leader) => kill::group(leader, Signal::CONT)?,
+            // A shell that is stopped itself would never see the end of what it waits for.
+            Target::Descendant { .. } => match main {
+                Some(shell) if wait::is_stopped(shell) => kill::process(shell, Signal::CONT)?,
+                _ => {}
+            },
             _ => {}
         }
     }
@@ -74,7 +79,7 @@ pub(super) fn suspend(own_pid: Pid) {
 pub(super) fn kill_all(own_pid: Pid, main: Option<Pid>) -> Vec<(Pid, String)> {
     if own_pid == 1 {
         let killed = look::names_of_descendants(own_pid);
-        // Fails only when there is nobody.
+        // Fails when there is nobody, or nobody that is ours to kill: then our own end kills them.
         let _ = kill::everyone();
         return killed;
     }

@@ -16,7 +16,7 @@ pub(super) fn wait_to_the_end(shell: &mut Shell) -> u8 {
         let limit = shell.machine.next_deadline().map(|at| at.saturating_sub(shell.clock.now()));
         match signals::next(limit) {
             Arrival::Signal(Signal::CHLD, _) => shell.reap(),
-            Arrival::Signal(signal, sender) if shell.is_own_broken_pipe(signal, sender) => {}
+            Arrival::Signal(_, sender) if shell.is_our_own(sender) => {}
             Arrival::Signal(signal, sender) => shell.feed(Event::Signal(signal, sender)),
             Arrival::Nothing => shell.feed(Event::Time),
         }

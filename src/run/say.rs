@@ -9,6 +9,7 @@ use crate::core::duration::Written;
 use crate::core::note::{Ended, Made, Told, Why};
 use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Sender, Signal, Target, Tick, WaitStatus};
 use crate::log;
+use nix::errno::Errno;
 use std::fmt::{self, Write as _};
 use std::io;
 use std::time::Duration;
@@ -99,7 +100,7 @@ impl Say {
     pub(super) fn undelivered(&mut self, delivery: Delivery, error: &io::Error) {
         self.wake();
         let Delivery { to, signal, .. } = delivery;
-        warn!(signal = %signal, pid = to.pid(), "{signal} could not be sent to {}: {error}", Whom(to));
+        warn!(signal = %signal, pid = to.pid(), "{signal} could not be sent to {}: {}", Whom(to), Reason(error));
     }
 
     pub(super) fn reaped(&mut self, pid: Pid, status: WaitStatus) {
@@ -107,17 +108,20 @@ impl Say {
         warn!(pid, exit_code = status.code(), "process {pid} was left behind by its parent and {status}; reaped");
     }
 
-    pub(super) fn killed(&mut self, killed: &[(Pid, String)]) {
+    /// `phase` is that of the machine, which may have gone on already.
+    pub(super) fn killed(&mut self, killed: &[(Pid, String)], phase: Phase) {
         self.killed = killed.to_vec();
+        let phase = if phase == Phase::Killing { phase } else { Phase::Sweeping };
         if !killed.is_empty() {
             self.wake();
             let names = names(killed.iter().map(|(pid, name)| format!("{name}[{pid}]")));
-            warn!(phase = Phase::Killing.name(), killed = %names, "SIGKILL to {names}");
+            warn!(phase = phase.name(), killed = %names, "SIGKILL to {names}");
         }
     }
 
     pub(super) fn note(&mut self, note: &Note, machine: &Machine, now: Tick) {
-        let times = Times::of(machine, now);
+        let times = Times::of(note, machine, now);
+        self.learn_the_name(note);
         match note {
             Note::Ended(ended) => return self.ended(ended, &times),
             _ => self.wake(),
@@ -158,14 +162,15 @@ impl Say {
             }
             Note::Again { signal, sender, made } => {
                 let from = From::read(*sender);
-                let level_is_low = matches!(made, Made::Duplicate);
                 let text = format!("{signal} again, from {from}: {}", made_of(*made));
-                if level_is_low {
-                    debug!(phase, signal = %signal, sender = %from, elapsed_s = elapsed, remaining_s = remaining, "{text}");
-                } else {
-                    info!(phase, signal = %signal, sender = %from, sender_pid = from.pid, sender_uid = from.uid,
-                        sender_comm = from.comm, elapsed_s = elapsed, remaining_s = remaining, "{text}");
+                // tracing fixes a line's level where the line stands.
+                macro_rules! line {
+                    ($level:ident) => {
+                        $level!(phase, signal = %signal, sender = %from, sender_pid = from.pid, sender_uid = from.uid,
+                            sender_comm = from.comm, elapsed_s = elapsed, remaining_s = remaining, "{text}")
+                    };
                 }
+                if *made == Made::Duplicate { line!(debug) } else { line!(info) }
             }
             Note::Killing { drain } => {
                 warn!(
@@ -194,6 +199,16 @@ impl Say {
         }
     }
 
+    /// The main process may have become another program than the one that was started.
+    fn learn_the_name(&mut self, note: &Note) {
+        let (Note::LameDuck { plan: told, .. } | Note::Draining { told, .. } | Note::WentOn { told }) = note else {
+            return;
+        };
+        if let Some(main) = told.iter().find(|told| Some(told.pid) == self.main) {
+            self.name.clone_from(&main.name);
+        }
+    }
+
     /// The last line. Only a stop, a death by a signal, or something left behind is worth one.
     fn ended(&mut self, ended: &Ended, times: &Times) {
         let by_signal = ended.status.and_then(WaitStatus::signal);
@@ -206,34 +221,35 @@ impl Say {
         let who = self.main.map_or_else(|| self.name.clone(), |pid| format!("{}[{pid}]", self.name));
         let how = match ended.status {
             Some(status) => status.to_string(),
-            None => "could not be reaped after SIGKILL".to_owned(),
+            None => "does not end at SIGKILL: is it frozen, stuck in the kernel, or not ours to kill?".to_owned(),
         };
         let when = match (ended.stop_took, ended.phase) {
-            (None, _) if self.stops => " by itself",
+            (None, _) if !self.stops => "",
+            (None, _) if by_signal.is_some() => " though no stop was asked for",
+            (None, _) => " by itself",
             (Some(_), Phase::LameDuck) => " in the delay, before it was told to stop",
             (Some(_), Phase::Draining) => " while draining",
-            (Some(_), Phase::Killing) => ", killed at the drain deadline",
-            (None | Some(_), _) => "",
+            (Some(_), Phase::Killing) if ended.status.is_some() => ", killed at the drain deadline",
+            (Some(_), _) => "",
         };
         let oom = if killed_by_others { out_of_memory(memory::oom_kills()) } else { String::new() };
         let mapped = match ended.status {
             Some(status) if status.code() != ended.code => format!("; exit status {} by --map-exit", ended.code),
-            Some(status) if status.signal().is_some() => format!("; exit status {}", ended.code),
-            _ => String::new(),
+            Some(status) if status.signal().is_none() => String::new(),
+            _ => format!("; exit status {}", ended.code),
         };
-        let left = if ended.left_behind && !self.killed.is_empty() {
+        let left = if ended.left_behind && ended.status.is_some() && !self.killed.is_empty() {
             let names = names(self.killed.iter().map(|(pid, name)| format!("{name}[{pid}]")));
             format!("; killed: {names}")
         } else {
             String::new()
         };
         let text = format!("{who} {how}{when}{oom}{mapped}{left}");
-        let phase = Phase::Gone.name();
+        let phase = times.phase;
         let signal = by_signal.map(|signal| signal.to_string());
         let core = ended.status.is_some_and(WaitStatus::core_dumped);
         let during = ended.phase.name();
         let elapsed = times.elapsed;
-        // tracing fixes a line's level where the line stands.
         macro_rules! last_line {
             ($level:ident) => {
                 $level!(
@@ -270,9 +286,18 @@ struct Times {
 }
 
 impl Times {
-    fn of(machine: &Machine, now: Tick) -> Self {
+    fn of(note: &Note, machine: &Machine, now: Tick) -> Self {
+        // By the time this is said the machine may be a phase further.
+        let phase = match note {
+            Note::LameDuck { .. } | Note::HookTimedOut(Hook::OnStop) => Phase::LameDuck,
+            Note::Holding { .. } | Note::Draining { .. } | Note::WentOn { .. } => Phase::Draining,
+            Note::Killing { .. } => Phase::Killing,
+            Note::Sweeping { .. } | Note::LeftBehind | Note::Again { made: Made::SweepCut, .. } => Phase::Sweeping,
+            Note::HookTimedOut(Hook::OnExit) | Note::Ended(_) => Phase::Gone,
+            Note::Again { .. } => machine.phase(),
+        };
         Self {
-            phase: machine.phase().name(),
+            phase: phase.name(),
             elapsed: machine.stop_began().map(|began| now.saturating_sub(began).as_secs_f64()),
             remaining: machine.kill_at().map(|at| at.saturating_sub(now).as_secs_f64()),
         }
@@ -315,7 +340,11 @@ struct Tellings<'a>(&'a [Told]);
 
 impl fmt::Display for Tellings<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&names(self.0.iter().map(|told| format!("{} to {}[{}]", told.signal, told.name, told.pid))))
+        let one = |told: &Told| {
+            let group = if told.with_group { " and its group" } else { "" };
+            format!("{} to {}[{}]{group}", told.signal, told.name, told.pid)
+        };
+        f.write_str(&names(self.0.iter().map(one)))
     }
 }
 
@@ -357,6 +386,18 @@ impl fmt::Display for Waits<'_> {
     }
 }
 
+/// Why something failed, without the number that `io::Error` adds.
+pub(super) struct Reason<'a>(pub(super) &'a io::Error);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.raw_os_error() {
+            Some(number) => f.write_str(Errno::from_raw(number).desc()),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
 /// Whom a signal goes to.
 struct Whom(Target);
 
@@ -364,7 +405,7 @@ impl fmt::Display for Whom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Target::Child(pid) | Target::Descendant { pid, .. } => write!(f, "process {pid}"),
-            Target::Group(leader) | Target::LeftGroup(leader) => write!(f, "process group {leader}"),
+            Target::Group(leader) | Target::Remains(leader) => write!(f, "process group {leader}"),
         }
     }
 }

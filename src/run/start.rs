@@ -1,12 +1,13 @@
 //! Starting the server: finding it, giving it its environment, and saying why it could not be run.
 
+use super::say::Reason;
 use crate::cli::{self, Settings};
 use crate::core::{Pid, Place};
 use crate::sys;
 use crate::sys::signals::{self, Mask};
 use crate::sys::spawn::{self, Child, Ignores};
 use nix::errno::Errno;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, NulError, OsStr, OsString};
 use std::fmt;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -25,59 +26,57 @@ pub(super) struct Failure {
 /// The search path when there is none in the environment: glibc's own.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// Runs a script that names no interpreter, as `execvp` and every shell do.
-const SHELL: &str = "/bin/sh";
-
 /// Starts the command of `settings`.
 pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<Pid, Failure> {
     let name = settings.command.first().map_or(OsStr::new(""), OsString::as_os_str);
-    let ignores_chld = signals::chld_was_ignored();
-    if ignores_chld {
-        signals::unignore_chld();
-    }
+    let failure = |path: Option<&CString>, error: io::Error| Failure {
+        code: settings.start_errors.status(&error),
+        command: name.to_owned(),
+        path: path.map(|path| PathBuf::from(OsStr::from_bytes(path.as_bytes()))),
+        error,
+    };
     let environ = Environ::of(settings.keep_env, own_pid);
+    let argv = settings.command.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<Vec<_>, _>>();
+    let (argv, files) = match (argv, candidates(name)) {
+        (Ok(argv), Ok(files)) => (argv, files),
+        (Err(error), _) | (_, Err(error)) => return Err(failure(None, error.into())),
+    };
     let no_mask = Mask::none();
     let place = settings.policy.place;
     if place == Place::OwnSession {
         sys::terminal::give_up();
     }
-    let argv = settings.command.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>();
-    let child = argv.map_err(io::Error::from).map(|argv| Child {
-        argv,
-        environ: environ.changed,
+    let errors = match spawn::spawn(&Child {
+        files: &files,
+        argv: &argv,
+        environ: &environ.words,
         mask: if settings.clean_signals { &no_mask } else { mask },
-        place,
-        foreground: place == Place::OwnGroup && sys::terminal::is_ours(),
         listen_pid: environ.names_us,
-        ignores: match ignores_chld {
+        place,
+        ignores: match signals::unignore_chld() {
             _ if settings.clean_signals => Ignores::Nothing,
             true => Ignores::ChldToo,
             false => Ignores::WhatWeDo,
         },
-    });
-    let failure = |path: Option<PathBuf>, error: io::Error| Failure {
-        code: settings.start_errors.status(&error),
-        command: name.to_owned(),
-        path,
-        error,
+    }) {
+        Ok(pid) => return Ok(pid),
+        Err(spawn::Error::NoProcess(error)) => {
+            return Err(Failure { code: settings.start_errors.own, ..failure(None, error) });
+        }
+        Err(spawn::Error::NoProgram(errors)) => errors,
     };
-    let mut child = child.map_err(|error| failure(None, error))?;
     let mut last = failure(None, Errno::ENOENT.into());
-    for path in candidates(name) {
-        let error = match try_to_run(&path, &mut child) {
-            Ok(pid) => return Ok(pid),
-            Err(error) => error,
-        };
-        match error.raw_os_error().map(Errno::from_raw) {
-            // Elsewhere on the search path there may still be one. A file that was found but may
-            // not be run is the better thing to tell of than one that was not found.
-            Some(Errno::ENOENT | Errno::ENOTDIR) => {
-                if last.path.is_none() && (path.exists() || name.as_bytes().contains(&b'/')) {
-                    last = failure(Some(path), error);
+    for (path, error) in files.iter().zip(errors) {
+        let exists = || Path::new(OsStr::from_bytes(path.as_bytes())).exists();
+        match error {
+            // A file that was found but may not be run is the better thing to tell of than one that
+            // was not found.
+            Errno::ENOENT | Errno::ENOTDIR => {
+                if last.path.is_none() && (exists() || name.as_bytes().contains(&b'/')) {
+                    last = failure(Some(path), error.into());
                 }
             }
-            Some(Errno::EACCES) => last = failure(Some(path), error),
-            _ => return Err(failure(Some(path), error)),
+            _ => last = failure(Some(path), error.into()),
         }
     }
     Err(last)
@@ -85,62 +84,48 @@ pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<P
 
 /// The base name of the command, which is what a process is called until it says otherwise.
 pub(super) fn base_name(settings: &Settings) -> String {
-    let name = settings.command.first().map(Path::new).and_then(Path::file_name).unwrap_or_default();
-    name.to_string_lossy().into_owned()
+    let name = settings.command.first().map_or(&[][..], |name| name.as_bytes());
+    String::from_utf8_lossy(name.rsplit(|byte| *byte == b'/').next().unwrap_or_default()).into_owned()
 }
 
 /// The files that a command name may stand for, in the order in which they are tried.
-fn candidates(name: &OsStr) -> Vec<PathBuf> {
+fn candidates(name: &OsStr) -> Result<Vec<CString>, NulError> {
+    let name = name.as_bytes();
     if name.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    if name.as_bytes().contains(&b'/') {
-        return vec![PathBuf::from(name)];
+    if name.contains(&b'/') {
+        return Ok(vec![CString::new(name)?]);
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    let dirs = path.as_bytes().split(|byte| *byte == b':');
     // An empty entry is the current directory.
-    std::env::split_paths(&path)
-        .map(|dir| if dir.as_os_str().is_empty() { Path::new(".").join(name) } else { dir.join(name) })
-        .collect()
-}
-
-fn try_to_run(path: &Path, child: &mut Child<'_>) -> io::Result<Pid> {
-    // Asking first is much cheaper than making a process for each entry of the search path.
-    spawn::may_execute(path)?;
-    match spawn::spawn(path, child) {
-        Err(error) if error.raw_os_error() == Some(Errno::ENOEXEC as i32) => {
-            let script = CString::new(path.as_os_str().as_bytes())?;
-            let shell = CString::new(SHELL)?;
-            let rest = child.argv.drain(..).skip(1).collect::<Vec<_>>();
-            child.argv = [shell, script].into_iter().chain(rest).collect();
-            spawn::spawn(Path::new(SHELL), child)
-        }
-        result => result,
-    }
+    dirs.map(|dir| CString::new([if dir.is_empty() { b"." } else { dir }, name].join(&b'/'))).collect()
 }
 
 /// What the server's environment is made of.
 struct Environ {
-    /// The words, when they are not simply ours.
-    changed: Option<Vec<CString>>,
-    /// Whether `LISTEN_PID` names us, and is to name the server instead.
-    names_us: bool,
+    /// Our own, less what is meant for us.
+    words: Vec<&'static CStr>,
+    /// The word of it that names us, and is to name the server instead.
+    names_us: Option<usize>,
+}
+
+/// The name of a variable; all of a word that has no `=`.
+fn name_of(word: &CStr) -> &[u8] {
+    word.to_bytes().split(|byte| *byte == b'=').next().unwrap_or_default()
 }
 
 // === impl Environ ===
 
 impl Environ {
     fn of(keep_ours: bool, own_pid: Pid) -> Self {
+        let words = sys::args::environ().filter(|word| keep_ours || !cli::is_own_variable(name_of(word)));
+        let words: Vec<_> = words.collect();
+        let (at, word) = words.iter().enumerate().find(|(_, word)| name_of(word) == b"LISTEN_PID").unzip();
         let names_us =
-            std::env::var_os("LISTEN_PID").is_some_and(|pid| pid.as_bytes() == own_pid.to_string().as_bytes());
-        let words = spawn::environ();
-        let is_ours = |word: &CString| {
-            let name = word.as_bytes().split(|byte| *byte == b'=').next().unwrap_or_default();
-            cli::is_own_variable(name)
-        };
-        let changed = (!keep_ours && words.iter().any(is_ours))
-            .then(|| words.into_iter().filter(|word| !is_ours(word)).collect());
-        Self { changed, names_us }
+            at.filter(|_| word.is_some_and(|word| word.to_bytes() == format!("LISTEN_PID={own_pid}").as_bytes()));
+        Self { words, names_us }
     }
 }
 
@@ -155,17 +140,30 @@ impl fmt::Display for Failure {
         let errno = self.error.raw_os_error().map(Errno::from_raw);
         match (errno, &self.path) {
             (Some(Errno::ENOENT), None) if self.command.is_empty() => f.write_str(": the name is empty"),
+            (Some(Errno::ENOENT), _) if self.command.as_bytes().contains(&b' ') && !self.exists() => {
+                f.write_str(": no such program; it is one word: each argument has to be a word of its own")
+            }
             (Some(Errno::ENOENT), None) => f.write_str(": no such program in PATH"),
             (Some(Errno::ENOENT), Some(path)) if path.exists() => match interpreter(path) {
                 Some(interpreter) => write!(f, ": its interpreter {} does not exist", interpreter.display()),
                 None => f.write_str(": the program loader it was built for does not exist here (a glibc program in a musl image, or the other way round?)"),
             },
             (Some(Errno::ENOENT), Some(_)) => f.write_str(": no such file"),
+            (Some(Errno::EAGAIN), _) => f.write_str(
+                ": no process can be made: a limit is reached (the container's pids limit, or ulimit -u of its user)",
+            ),
+            (Some(Errno::ENOMEM), _) => f.write_str(": no process can be made: there is no memory for one"),
             (Some(Errno::EACCES), Some(path)) if path.is_dir() => f.write_str(": permission denied: it is a directory"),
             (Some(Errno::EACCES), _) => f.write_str(": permission denied: is it executable, and its interpreter too?"),
-            (Some(errno), _) => write!(f, ": {}", errno.desc()),
-            (None, _) => write!(f, ": {}", self.error),
+            _ => write!(f, ": {}", Reason(&self.error)),
         }
+    }
+}
+
+impl Failure {
+    /// Whether the file is there, so that something about it is missing.
+    fn exists(&self) -> bool {
+        self.path.as_ref().is_some_and(|path| path.exists())
     }
 }
 
@@ -176,4 +174,30 @@ fn interpreter(path: &Path) -> Option<PathBuf> {
     let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let word = line.split(|byte| matches!(byte, b' ' | b'\t')).find(|word| !word.is_empty())?;
     Some(PathBuf::from(OsString::from_vec(word.to_vec())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(command: &str, path: Option<&str>, error: Errno) -> String {
+        let path = path.map(PathBuf::from);
+        Failure { code: 0, command: command.into(), path, error: error.into() }.to_string()
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_told_with_what_to_look_at() {
+        for (told, expected) in [
+            (told("nginx", None, Errno::ENOENT), "\"nginx\": no such program in PATH"),
+            (told("", None, Errno::ENOENT), "\"\": the name is empty"),
+            (told("nginx -g x", None, Errno::ENOENT), "it is one word: each argument has to be a word of its own"),
+            (told("/bin/nginx -g x", Some("/bin/nginx -g x"), Errno::ENOENT), "it is one word"),
+            (told("nginx", Some("/bin/nginx"), Errno::EAGAIN), "(/bin/nginx): no process can be made: a limit"),
+            (told("/bin/nginx", Some("/bin/nginx"), Errno::ENOMEM), "\"/bin/nginx\": no process can be made"),
+            (told("/", Some("/"), Errno::EACCES), "it is a directory"),
+            (told("/no/where", Some("/no/where"), Errno::ENOENT), ": no such file"),
+        ] {
+            assert!(told.contains(expected), "{told}");
+        }
+    }
 }

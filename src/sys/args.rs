@@ -1,4 +1,4 @@
-//! The command line as `main` gets it.
+//! The command line as `main` gets it, and the environment.
 //!
 //! `std::env::args_os` would do on glibc, which hands the arguments to std behind `main`'s back. On
 //! musl it finds nothing when, as here, std's own start does not run.
@@ -25,4 +25,27 @@ pub unsafe fn collect(count: c_int, words_at: *const *const c_char) -> Vec<OsStr
         words.push(OsStr::from_bytes(word.to_bytes()).to_owned());
     }
     words
+}
+
+/// The words of our environment, as they are: doubled names, words without `=` and all.
+///
+/// For the one thread of a process that never changes its environment.
+pub fn environ() -> impl Iterator<Item = &'static CStr> {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    // SAFETY: reads a pointer that the C library set up before `main`.
+    let mut at = unsafe { environ };
+    std::iter::from_fn(move || {
+        // SAFETY: `environ` is null or an array of C strings that ends with a null, and both the
+        // array and the strings stay as they are: nobody calls setenv.
+        unsafe {
+            if at.is_null() || (*at).is_null() {
+                return None;
+            }
+            let word = CStr::from_ptr(*at);
+            at = at.add(1);
+            Some(word)
+        }
+    })
 }

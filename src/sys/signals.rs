@@ -51,23 +51,18 @@ pub fn next(limit: Option<Duration>) -> Arrival {
     Arrival::Signal(signal, sender(&info))
 }
 
-/// The signals whose inherited disposition is "ignored".
+/// Gives CHLD its default disposition, and returns whether it was ignored.
 ///
-/// Only CHLD matters to us: while it is ignored the kernel reaps our children itself, and their
-/// status is lost.
+/// While it is ignored the kernel reaps our children itself, and their status is lost.
 #[must_use]
-pub fn chld_was_ignored() -> bool {
-    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: only reads the disposition, into a struct of ours.
-    let result = unsafe { libc::sigaction(libc::SIGCHLD, ptr::null(), action.as_mut_ptr()) };
+pub fn unignore_chld() -> bool {
+    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+    let default = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: both structs are ours and live through the call; zeroed is SIG_DFL without flags. No
+    // handler is installed, so none can be called at a bad moment.
+    let result = unsafe { libc::sigaction(libc::SIGCHLD, default.as_ptr(), before.as_mut_ptr()) };
     // SAFETY: zeroed is valid for this plain struct.
-    result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
-}
-
-/// Gives CHLD its default disposition, under which children wait to be reaped.
-pub fn unignore_chld() {
-    // SAFETY: no handler is installed, so none can be called at a bad moment.
-    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    result == 0 && unsafe { before.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
 /// All 64, the C library's own two left out: it refuses those.

@@ -1,35 +1,35 @@
 //! Starting the server with exactly the world that we were given.
 //!
-//! There are two ways. `posix_spawn` is the quick one: it shares our memory until the exec, so that
-//! nothing is copied. It cannot hand the child the terminal, tell it its own pid in `LISTEN_PID`, or
-//! leave CHLD ignored, nor put it anywhere but into a group of its own; for those there is a fork, under `CLONE_VFORK`, so that we too go on only
-//! when the exec is done or has failed.
+//! The child is made as `vfork` makes one: it shares our memory, so that nothing is copied, and we
+//! go on only when its exec is done or has failed. `posix_spawn` does the same but cannot hand the
+//! child the terminal, tell it its own pid in `LISTEN_PID`, or leave CHLD ignored; and in glibc it
+//! asks for the disposition of every signal there is.
 
 use super::last_error;
 use super::signals::Mask;
 use crate::core::{Pid, Place};
-use nix::libc;
+use nix::errno::Errno;
+use nix::libc::{self, c_char, c_int, c_void};
 use std::ffi::{CStr, CString};
-use std::io;
+use std::io::{self, Write as _};
 use std::mem::MaybeUninit;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::ptr;
 
 /// What the child is to be.
 pub struct Child<'a> {
-    /// Its arguments, the first its own name.
-    pub argv: Vec<CString>,
-    /// Its environment; `None` = ours as it is.
-    pub environ: Option<Vec<CString>>,
+    /// The files to try: the first that can be run is. One that is not there or may not be run gives
+    /// way to the next; any other error ends the search.
+    pub files: &'a [CString],
+    /// Its arguments, the first its own name. Never empty.
+    pub argv: &'a [CString],
+    /// Its environment.
+    pub environ: &'a [&'a CStr],
     /// Its signal mask.
     pub mask: &'a Mask,
+    /// The word of the environment that is to be `LISTEN_PID` with the child's own pid.
+    pub listen_pid: Option<usize>,
     /// Where among process groups and sessions it begins.
     pub place: Place,
-    /// Whether it is handed the terminal on standard input.
-    pub foreground: bool,
-    /// Whether `LISTEN_PID` is to name it.
-    pub listen_pid: bool,
     /// Which signals it ignores.
     pub ignores: Ignores,
 }
@@ -45,217 +45,160 @@ pub enum Ignores {
     Nothing,
 }
 
-/// Pointers into C strings, ended by a null, as exec takes them.
-struct Pointers(Vec<*mut libc::c_char>);
+/// Why there is no child.
+#[derive(Debug)]
+pub enum Error {
+    /// No process could be made.
+    NoProcess(io::Error),
+    /// No file could be run: the error of each that was tried, in order.
+    NoProgram(Vec<Errno>),
+}
 
-/// Runs a program as a child.
+/// Everything the child needs, laid out before it is made: it shares our memory, and is to change
+/// nothing there but this.
+struct Plan<'a> {
+    child: &'a Child<'a>,
+    /// Ended by a null, as exec takes them. The first place is free, for the shell of a script that
+    /// names no interpreter.
+    argv: Vec<*const c_char>,
+    /// Ended by a null.
+    envp: Vec<*const c_char>,
+    /// Room for the word that names the child.
+    listen_pid: [u8; 24],
+    /// What came of the files that could not be run. There is room for all of them.
+    errors: Vec<Errno>,
+    /// Whether the child has given up.
+    failed: bool,
+}
+
+/// Runs a script that names no interpreter, as `execvp` and every shell do.
+const SHELL: &CStr = c"/bin/sh";
+
+/// The child's stack until the exec, in units of 16 bytes. It makes a dozen system calls there, and
+/// formats one number.
+const STACK: usize = 8192 / size_of::<u128>();
+
+/// Runs a program as a child. One that leads a process group of its own gets the foreground of the
+/// terminal on standard input if we have it; one in a session of its own gets the terminal if we have
+/// given it up.
+///
+/// All signals are to be blocked, and there is to be no other thread.
 ///
 /// # Errors
-/// That of the exec, or of making a process.
-pub fn spawn(path: &Path, child: &Child<'_>) -> io::Result<Pid> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let argv = Pointers::to(&child.argv);
-    match &child.environ {
-        Some(words) if child.listen_pid => fork(&path, &argv, Some(words), child),
-        Some(words) if child.is_simple() => posix_spawn(&path, &argv, Pointers::to(words).as_ptr(), child),
-        None if child.is_simple() => posix_spawn(&path, &argv, our_environ(), child),
-        words => fork(&path, &argv, words.as_deref(), child),
-    }
-}
-
-/// Whether we may run the file at `path`, going by its mode alone.
-///
-/// # Errors
-/// Why not: ENOENT, ENOTDIR, EACCES, ELOOP…
-pub fn may_execute(path: &Path) -> io::Result<()> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: the path is a C string that lives through the call.
-    super::check(unsafe { libc::access(path.as_ptr(), libc::X_OK) }).map(drop)
-}
-
-/// The words of our environment, as they are: doubled names, words without `=` and all.
-#[must_use]
-pub fn environ() -> Vec<CString> {
-    let mut words = Vec::new();
-    let mut at = our_environ();
-    // SAFETY: `environ` is an array of C strings that ends with a null, and nobody changes it: this
-    // process has one thread and never calls setenv.
-    unsafe {
-        while !at.is_null() && !(*at).is_null() {
-            words.push(CStr::from_ptr(*at).to_owned());
-            at = at.add(1);
-        }
-    }
-    words
-}
-
-fn our_environ() -> *const *mut libc::c_char {
-    unsafe extern "C" {
-        static environ: *const *mut libc::c_char;
-    }
-    // SAFETY: reads a pointer that the C library set up before `main`.
-    unsafe { environ }
-}
-
-fn posix_spawn(path: &CStr, argv: &Pointers, envp: *const *mut libc::c_char, child: &Child<'_>) -> io::Result<Pid> {
-    let mut pid = 0;
-    let mut attributes = MaybeUninit::<libc::posix_spawnattr_t>::zeroed();
-    let attributes = attributes.as_mut_ptr();
-    let clean = libc_signals();
-    let flags = libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETPGROUP | libc::POSIX_SPAWN_SETSIGDEF;
-    #[allow(clippy::cast_possible_truncation, reason = "the flags are small")]
-    // SAFETY: the attributes are initialised first and live through all the calls; setting them
-    // cannot fail with these values; the strings and arrays live in the caller. No destroy is needed
-    // on Linux, where they own nothing.
-    let error = unsafe {
-        libc::posix_spawnattr_init(attributes);
-        libc::posix_spawnattr_setflags(attributes, flags as libc::c_short);
-        libc::posix_spawnattr_setsigmask(attributes, &raw const child.mask.0);
-        libc::posix_spawnattr_setsigdefault(attributes, &raw const clean);
-        libc::posix_spawnattr_setpgroup(attributes, 0);
-        libc::posix_spawn(&raw mut pid, path.as_ptr(), ptr::null(), attributes, argv.as_ptr(), envp)
-    };
-    if error == 0 { Ok(pid) } else { Err(io::Error::from_raw_os_error(error)) }
-}
-
-/// Signals 32 and 33 as a set. glibc's `posix_spawn` leaves them ignored in the child unless they
-/// are asked to be default, and its `sigaddset` refuses to name them.
-fn libc_signals() -> libc::sigset_t {
-    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: a signal set begins with the kernel's 64 bits on every Linux; the rest stays zero,
-    // which is empty.
-    unsafe {
-        set.as_mut_ptr().cast::<u64>().write_unaligned(0b11 << 31);
-        set.assume_init()
-    }
-}
-
-/// The slow way. The child's error comes back through a page that both share: a pipe would need
-/// descriptors, and there may be none left.
-fn fork(path: &CStr, argv: &Pointers, environ: Option<&[CString]>, child: &Child<'_>) -> io::Result<Pid> {
-    let page = SharedPage::new()?;
-    let mut environ = environ.map_or_else(self::environ, <[CString]>::to_vec);
-    // The C library must not be in the way of the child: it is made by the bare system call.
-    let flags = libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: without CLONE_VM this is a fork: the child goes on in a copy of our memory, in which
-    // this one thread is all there is. (s390x takes the two first arguments the other way round.)
-    let pid = unsafe {
-        if cfg!(target_arch = "s390x") {
-            libc::syscall(libc::SYS_clone, 0, flags, 0, 0, 0)
-        } else {
-            libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0)
-        }
-    };
-    if pid == 0 {
-        let error = become_the_server(path, argv, &mut environ, child);
-        page.write(error.raw_os_error().unwrap_or(libc::EINVAL));
-        super::process::exit(127);
-    }
-    let pid = Pid::try_from(pid).map_err(|_| last_error())?;
+/// That of making a process, or those of the files.
+pub fn spawn(child: &Child<'_>) -> Result<Pid, Error> {
+    let mut plan = Plan::of(child);
+    let mut stack = [MaybeUninit::<u128>::uninit(); STACK];
+    let top = stack.as_mut_ptr_range().end;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the call comes back only when the child has left our memory. Until then it has a stack
+    // of its own, which grows down from `top`, and the plan to itself; no handler and no thread of
+    // ours runs meanwhile.
+    let pid = unsafe { libc::clone(become_the_server, top.cast(), flags, (&raw mut plan).cast()) };
     if pid < 0 {
-        return Err(last_error());
+        return Err(Error::NoProcess(last_error()));
     }
-    match page.read() {
-        0 => Ok(pid),
-        error => {
-            // It was never the server; nobody may take its end for the server's.
-            // SAFETY: waits for that one child, which has left already; null takes no status.
-            unsafe { libc::waitpid(pid, ptr::null_mut(), 0) };
-            Err(io::Error::from_raw_os_error(error))
-        }
+    if plan.failed {
+        // It was never the server; nobody may take its end for the server's.
+        // SAFETY: waits for that one child, which has left already; null takes no status.
+        unsafe { libc::waitpid(pid, ptr::null_mut(), libc::__WALL) };
+        return Err(Error::NoProgram(plan.errors));
     }
+    Ok(pid)
 }
 
-/// In the child: sets the world up, and runs the program. Comes back only when that failed.
-fn become_the_server(path: &CStr, argv: &Pointers, environ: &mut [CString], child: &Child<'_>) -> io::Error {
-    // SAFETY: plain system calls on this new process. All signals are still blocked, TTOU too, so
-    // that taking the terminal does not stop it.
-    unsafe {
-        match child.place {
-            Place::OwnGroup => {
-                libc::setpgid(0, 0);
+/// What the child does.
+extern "C" fn become_the_server(plan: *mut c_void) -> c_int {
+    // SAFETY: it is the plan of `spawn`, which waits for us.
+    let plan = unsafe { &mut *plan.cast::<Plan<'_>>() };
+    plan.set_the_world_up();
+    plan.run();
+    plan.failed = true;
+    super::process::exit(127)
+}
+
+// === impl Plan ===
+
+impl<'a> Plan<'a> {
+    fn of(child: &'a Child<'a>) -> Self {
+        let ended = [ptr::null()];
+        Self {
+            child,
+            argv: ended.into_iter().chain(child.argv.iter().map(|word| word.as_ptr())).chain(ended).collect(),
+            envp: child.environ.iter().map(|word| word.as_ptr()).chain(ended).collect(),
+            listen_pid: [0; 24],
+            errors: Vec::with_capacity(child.files.len()),
+            failed: false,
+        }
+    }
+
+    /// Makes the child's world out of ours. All signals are still blocked, TTOU too, so that taking
+    /// the terminal does not stop it.
+    fn set_the_world_up(&mut self) {
+        if let Some(at) = self.child.listen_pid {
+            // The room is enough for every pid, and the rest of it stays zero.
+            let _ = write!(&mut self.listen_pid[..], "LISTEN_PID={}", super::process::own_pid());
+            if let Some(word) = self.envp.get_mut(at) {
+                *word = self.listen_pid.as_ptr().cast();
             }
-            Place::OwnSession => {
-                libc::setsid();
-                // Fails when that is no terminal, or one of another session.
-                libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0);
+        }
+        // A disposition as the kernel takes it: all zero is the default.
+        let default = [0_u64; 4];
+        // SAFETY: plain system calls on this new process, which shares neither dispositions nor the
+        // mask with us; the kernel's struct is at most as long as `default`, the mask is an
+        // initialised set.
+        unsafe {
+            match self.child.place {
+                Place::OwnGroup => {
+                    let has_foreground = libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp();
+                    libc::setpgid(0, 0);
+                    if has_foreground {
+                        libc::tcsetpgrp(libc::STDIN_FILENO, libc::getpgrp());
+                    }
+                }
+                Place::OwnSession => {
+                    libc::setsid();
+                    // Fails when that is no terminal, or one of another session.
+                    libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0);
+                }
+                Place::OurGroup => {}
             }
-            Place::OurGroup => {}
+            // glibc's `posix_spawn` leaves 32 and 33 ignored in what it runs, so in us if our parent
+            // uses it; and `sigaction` refuses to name them. KILL and STOP have no disposition.
+            let clean = if self.child.ignores == Ignores::Nothing { 1..=64 } else { 32..=33 };
+            for signal in clean {
+                let before = ptr::null::<u64>();
+                libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), before, size_of::<u64>());
+            }
+            if self.child.ignores == Ignores::ChldToo {
+                libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+            }
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const self.child.mask.0, ptr::null_mut());
         }
-        if child.foreground {
-            libc::tcsetpgrp(libc::STDIN_FILENO, libc::getpid());
+    }
+
+    /// Runs the first file that can be run, as `execvp` does. Comes back only when there is none.
+    fn run(&mut self) {
+        let envp = self.envp.as_ptr();
+        for file in self.child.files {
+            let words = self.argv.as_mut_ptr();
+            // SAFETY: the file and all that argv and envp point to are C strings, both end with a
+            // null, and argv begins after its free place, which is always there.
+            unsafe { libc::execve(file.as_ptr(), words.add(1), envp) };
+            let error = Errno::last();
+            if error == Errno::ENOEXEC {
+                // SAFETY: as above; after the free place comes at least the null. When the shell
+                // cannot be run either, it is the file that is told of.
+                unsafe {
+                    words.write(SHELL.as_ptr());
+                    words.add(1).write(file.as_ptr());
+                    libc::execve(SHELL.as_ptr(), words, envp);
+                }
+            }
+            self.errors.push(error);
+            if !matches!(error, Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES) {
+                break;
+            }
         }
-        match child.ignores {
-            Ignores::WhatWeDo => {}
-            Ignores::ChldToo => _ = libc::signal(libc::SIGCHLD, libc::SIG_IGN),
-            // KILL and STOP are refused, and have no other disposition.
-            Ignores::Nothing => (1..=64).for_each(|signal| _ = libc::signal(signal, libc::SIG_DFL)),
-        }
-    }
-    if child.listen_pid
-        && let Some(word) = environ.iter_mut().find(|word| word.as_bytes().starts_with(b"LISTEN_PID="))
-        && let Ok(named) = CString::new(format!("LISTEN_PID={}", super::process::own_pid()))
-    {
-        *word = named;
-    }
-    let envp = Pointers::to(environ);
-    // SAFETY: the mask is an initialised set; path, argv and envp are C strings and arrays that live
-    // until the exec, which replaces everything.
-    unsafe {
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const child.mask.0, ptr::null_mut());
-        libc::execve(path.as_ptr(), argv.as_ptr().cast(), envp.as_ptr().cast());
-    }
-    last_error()
-}
-
-/// One number that a child made by fork can leave for its parent.
-struct SharedPage(*mut i32);
-
-// === impl Child ===
-
-impl Child<'_> {
-    fn is_simple(&self) -> bool {
-        let as_we_are = self.place == Place::OwnGroup && self.ignores == Ignores::WhatWeDo;
-        as_we_are && !self.foreground && !self.listen_pid
-    }
-}
-
-// === impl Pointers ===
-
-impl Pointers {
-    fn to(words: &[CString]) -> Self {
-        Self(words.iter().map(|word| word.as_ptr().cast_mut()).chain([ptr::null_mut()]).collect())
-    }
-
-    fn as_ptr(&self) -> *const *mut libc::c_char {
-        self.0.as_ptr()
-    }
-}
-
-// === impl SharedPage ===
-
-impl SharedPage {
-    fn new() -> io::Result<Self> {
-        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
-        // SAFETY: asks for fresh memory, at least as long as the number it is for.
-        let page = unsafe { libc::mmap(ptr::null_mut(), size_of::<i32>(), protection, flags, -1, 0) };
-        if page == libc::MAP_FAILED { Err(last_error()) } else { Ok(Self(page.cast())) }
-    }
-
-    fn write(&self, number: i32) {
-        // SAFETY: the page is mapped as long as `self` lives, and is aligned.
-        unsafe { self.0.write_volatile(number) };
-    }
-
-    fn read(&self) -> i32 {
-        // SAFETY: as above; fresh memory is zero.
-        unsafe { self.0.read_volatile() }
-    }
-}
-
-impl Drop for SharedPage {
-    fn drop(&mut self) {
-        // SAFETY: unmaps what `new` mapped; nothing points there any more.
-        unsafe { libc::munmap(self.0.cast(), size_of::<i32>()) };
     }
 }

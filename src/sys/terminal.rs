@@ -1,17 +1,10 @@
-//! The terminal on standard input: whether it is ours, and giving it up.
+//! Giving up the terminal on standard input.
 
 use super::check;
 use nix::libc;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::time::Duration;
-
-/// Whether our standard input is a terminal of ours and we are in its foreground: then the child is
-/// to be, too.
-#[must_use]
-pub fn is_ours() -> bool {
-    nix::unistd::tcgetpgrp(std::io::stdin()).is_ok_and(|foreground| foreground == nix::unistd::getpgrp())
-}
 
 /// Gives up our controlling terminal, if standard input is it, so that a child can take it into a
 /// session of its own.

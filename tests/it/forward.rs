@@ -12,8 +12,7 @@ fn holdable() -> impl Iterator<Item = i32> {
 #[test]
 fn every_signal_that_can_be_held_reaches_the_server_once() {
     needs!();
-    let mut run = Init::new().flags(["--stop-on", "TERM"]).python(fixtures::RECORDER, &["15=7"]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().flags(["--stop-on", "TERM"]).recorder(&["15=7"]);
     // TERM last: it is the stop.
     let all: Vec<i32> = holdable().filter(|signal| *signal != libc::SIGTERM).chain([libc::SIGTERM]).collect();
     for signal in &all {
@@ -39,8 +38,7 @@ fn quit_stops_as_term_does_and_reaches_the_server_as_what_it_is() {
 #[test]
 fn a_server_that_waits_for_its_signals_is_seen_to_handle_them() {
     needs!();
-    let mut run = Init::new().python(fixtures::RECORDER, &["3=7"]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().recorder(&["3=7"]);
     // While it waits the kernel shows none of them as blocked.
     let main = run.main();
     until("the server waits", || !procfs::holds(main, "SigBlk", libc::SIGQUIT));
@@ -53,8 +51,7 @@ fn a_server_that_waits_for_its_signals_is_seen_to_handle_them() {
 fn a_storm_of_signals_does_not_lose_the_stop() {
     needs!();
     let _alone = alone();
-    let mut run = Init::new().python(fixtures::RECORDER, &["15=7"]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().recorder(&["15=7"]);
     let storm = [libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH, libc::SIGINT, 34, 50, 64];
     for count in 0..100_000 {
         // The queue of real-time signals has an end; the others merge.
@@ -120,8 +117,7 @@ fn a_signal_that_may_not_be_sent_is_a_log_line() {
 fn signals_are_rewritten_and_dropped_as_asked() {
     needs!();
     let flags = ["--rewrite", "HUP:USR1,USR2:0", "-r", "RTMIN+3:RTMAX", "-r", "TERM:INT"];
-    let mut run = Init::new().flags(flags).python(fixtures::RECORDER, &["2=7"]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().flags(flags).recorder(&["2=7"]);
     for (signal, seen) in [(libc::SIGHUP, "got 10\n"), (libc::SIGUSR2, ""), (37, "got 64\n")] {
         run.signal(signal);
         run.expect_stdout(seen);
@@ -164,6 +160,7 @@ fn only_the_server_itself_gets_a_signal_unless_its_group_is_asked_for() {
     run.expect_exit(0);
     let out = run.stdout();
     assert_eq!(out.matches("got 15\n").count(), 2, "{out}");
+    assert!(run.stderr().contains("SIGTERM to python3[2] and its group; "), "{}", run.stderr());
 }
 
 #[test]

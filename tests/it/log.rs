@@ -1,8 +1,10 @@
 //! The log: quiet until the stop, then a line for each phase, in words or in JSON.
 
+use crate::support::init::Stream;
 use crate::support::{Init, Running, fixtures};
 use nix::libc;
 use serde_json::Value;
+use std::io::Read as _;
 
 /// Each line of standard error as JSON.
 fn lines(run: &mut Running) -> Vec<Value> {
@@ -95,8 +97,7 @@ fn every_line_of_everything_that_is_logged_is_json() {
 #[test]
 fn a_sender_inside_is_named() {
     needs!("nsenter");
-    let mut run = Init::new().flags(["--log", "json"]).python(fixtures::RECORDER, &["15=7"]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().flags(["--log", "json"]).recorder(&["15=7"]);
     // A shell's own `kill`, so that the sender is still there to be looked at.
     let mut sender = run.inside(&["/bin/sh", "-c", "kill -TERM 1; sleep 600"]).spawn().unwrap();
     run.expect_exit(7);
@@ -107,17 +108,31 @@ fn a_sender_inside_is_named() {
 }
 
 #[test]
-fn a_stop_asked_for_on_the_terminal_names_the_terminal() {
+fn a_stop_that_the_terminal_asked_for_names_the_terminal() {
     needs!();
-    let init = Init::new().terminal().flags(["--stop-on", "INT", "--delay", "10m", "--log", "json"]);
-    let mut run = init.python(fixtures::RECORDER, &["10=7"]).spawn();
+    let (mut log, stderr) = std::io::pipe().unwrap();
+    let flags = ["--stop-on", "HUP", "--stop-signal", "TERM", "--log", "json"];
+    let server = "trap '' HUP; trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done";
+    let init = Init::new().terminal().stderr(Stream::To(stderr.into())).flags(flags);
+    let mut run = init.cmd(["/bin/sh", "-c", server]).spawn();
     run.expect_stdout("ready");
-    // The server alone has the terminal; the kernel's signal to PID 1 is a hang-up or a shared group.
-    run.type_in("\x03");
-    run.expect_stdout("got 2\r\n");
-    run.signal(libc::SIGUSR1);
+    // The kernel tells the leader of the session, which process 1 is.
+    run.hang_up();
     run.expect_exit(7);
-    assert!(!run.stdout().contains("lame-duck"), "Ctrl-C is the server's: {}", run.stdout());
+    let mut text = String::new();
+    log.read_to_string(&mut text).unwrap();
+    let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!((&line["signal"], &line["sender"]), (&"SIGHUP".into(), &"terminal/kernel".into()), "{line}");
+    assert!(line["sender_pid"].is_null() && line["sender_uid"].is_null(), "{line}");
+}
+
+#[test]
+fn a_death_that_nobody_asked_for_is_told() {
+    needs!();
+    let mut run = Init::new().cmd(["/bin/sh", "-c", "kill -KILL $$"]).run();
+    run.expect_exit(137);
+    let log = run.stderr();
+    assert!(log.contains("sh[2] was ended by SIGKILL though no stop was asked for, not by lameduck"), "{log}");
 }
 
 #[test]

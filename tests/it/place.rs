@@ -87,6 +87,47 @@ fn without_proc() {
     run.expect_stdout("ready\n");
     run.signal(libc::SIGTERM);
     run.expect_exit(137);
+    // The shell cannot be looked through and dies of the signal; what it leaves is told all the same.
+    let init = Init::new().through(["sh", "-c", hide, "sh"]).env("DRAIN", "0.1").shell("$SERVER; exit $?");
+    let mut run = init.spawn();
+    run.told("port");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(143);
+    assert!(run.stdout().contains("drained\n"), "{}", run.stderr());
+    assert!(run.stderr().contains("left behind: SIGTERM to the group of sh["), "{}", run.stderr());
+}
+
+#[test]
+fn behind_another_init_the_signals_that_begin_a_stop_have_to_be_named() {
+    needs!("tini");
+    let server = "import os, signal\n\
+                  open('/proc/self/comm', 'w').write('apache2')\n\
+                  signal.signal(signal.SIGWINCH, lambda *_: os._exit(6))\n\
+                  os.write(1, b'ready\\n')\n\
+                  while True: signal.pause()";
+    for (flags, delayed) in [(&[][..], false), (&["--stop-on", "TERM,QUIT,WINCH"], true)] {
+        let init = Init::new().through(["tini", "--"]).flags(["--delay", "300ms"]).flags(flags);
+        let mut run = init.python(server, &[]).spawn();
+        run.expect_stdout("ready\n");
+        run.signal(libc::SIGWINCH);
+        run.expect_exit(6);
+        let log = run.stderr();
+        assert_eq!(log.contains("serving on for 300ms, then SIGWINCH to apache2["), delayed, "{log}");
+    }
+}
+
+#[test]
+fn without_the_right_to_signal_the_server_it_leaves_when_it_should_and_says_why() {
+    needs!("setpriv");
+    let other_user = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "sleep", "600"];
+    let init = Init::new().through(["setpriv", "--bounding-set=-kill"]).flags(["-t", "300ms"]);
+    let mut run = init.cmd(other_user).spawn();
+    run.descendant("sleep");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(137);
+    let log = run.stderr();
+    assert!(log.contains("SIGTERM could not be sent to process 2: Operation not permitted\n"), "{log}");
+    assert!(log.contains("gone: sleep[2] does not end at SIGKILL: is it frozen, "), "{log}");
 }
 
 #[test]

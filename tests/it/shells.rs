@@ -3,7 +3,7 @@
 
 use crate::stop::stop_took;
 use crate::support::files::tempdir;
-use crate::support::{Init, Running, fixtures, http};
+use crate::support::{Init, Running, fixtures, http, procfs, until};
 use nix::libc;
 use std::time::Duration;
 
@@ -173,6 +173,19 @@ fn behind_a_node_that_runs_a_shell_as_npm_does() {
                child.on('exit', (code, signal) => process.exit(signal ? 143 : code));";
     let init = Init::new().env("STATUS", "5").env("S", fixtures::SERVER);
     drains(init.cmd(["node", "-e", npm, fixtures::SERVER_IN_SHELL]).spawn(), 143);
+}
+
+#[test]
+fn behind_a_shell_that_is_stopped_itself() {
+    needs!();
+    let mut run = Init::new().env("STATUS", "5").env("DRAIN", "0.1").shell("$SERVER; exit $?").spawn();
+    run.told("port");
+    let shell = run.main();
+    run.signal_to(shell, libc::SIGSTOP);
+    until("the shell is stopped", || procfs::state(shell) == Some('T'));
+    run.signal(libc::SIGTERM);
+    run.expect_exit(5);
+    assert!(stop_took(&mut run) < PROMPT, "{}", run.stderr());
 }
 
 #[test]

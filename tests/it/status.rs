@@ -1,7 +1,7 @@
 //! The exit status is the server's own, whatever ended it.
 
+use crate::support::Init;
 use crate::support::files::tempdir;
-use crate::support::{Init, fixtures};
 use nix::libc;
 
 /// Signals that end a process by default.
@@ -90,10 +90,27 @@ fn a_script_without_interpreter_is_run_by_the_shell_with_its_arguments() {
 }
 
 #[test]
+fn the_search_path_is_tried_to_its_end_as_a_shell_does() {
+    needs!();
+    let (first, second) = (tempdir(), tempdir());
+    first.file("closed", "hello", 0o644);
+    second.file("script", "exit $1\n", 0o755);
+    let both = [first.file("both", "hello", 0o644), second.file("both", "#!/bin/sh\nexit 3\n", 0o755)];
+    let [first, second] = both.each_ref().map(|path| path.trim_end_matches("/both"));
+    let path = format!("PATH=/no/such/dir:{first}:/dev/null:{second}");
+    let run = |command: &[&str]| Init::new().environ(&[path.as_bytes()]).cmd(command).run();
+    run(&["both"]).expect_exit(3);
+    run(&["script", "4"]).expect_exit(4);
+    let mut closed = run(&["closed"]);
+    closed.expect_exit(126);
+    assert!(closed.stderr().contains(&format!("{first}/closed")), "{}", closed.stderr());
+    run(&["neither"]).expect_exit(127);
+}
+
+#[test]
 fn a_kill_that_was_not_ours_is_said_to_be_none_of_ours() {
     needs!();
-    let mut run = Init::new().python(fixtures::RECORDER, &[]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().recorder(&[]);
     let main = run.main();
     run.signal_to(main, libc::SIGKILL);
     run.expect_exit(137);

@@ -1,6 +1,7 @@
 //! The stop, phase by phase, with a server that serves.
 
 use crate::support::{Init, Running, fixtures, http};
+use lameduck::core::policy::REMEMBERED;
 use nix::libc;
 use std::time::{Duration, Instant};
 
@@ -112,6 +113,20 @@ fn at_the_drain_deadline_everything_is_killed() {
 }
 
 #[test]
+fn a_drain_of_nothing_asks_and_kills_in_one_breath() {
+    needs!();
+    let mut run = Init::new().flags(["--drain-timeout", "0"]).python(fixtures::STUBBORN, &[]).spawn();
+    run.expect_stdout("ready\n");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(137);
+    let log = run.stderr();
+    let asked = log
+        .find("lameduck: draining: SIGTERM from outside the container; SIGTERM to python3[2]; SIGKILL 0s later")
+        .unwrap_or_else(|| panic!("not asked: {log}"));
+    assert!(log.find("SIGKILL to python3[2]").is_some_and(|killed| asked < killed), "{log}");
+}
+
+#[test]
 fn a_drain_without_deadline_takes_what_it_takes() {
     needs!();
     let (mut run, _) = server(&["--drain-timeout", "none"], &[("DRAIN", "0.5"), ("STATUS", "3")]);
@@ -135,8 +150,7 @@ fn a_server_that_ends_in_the_delay_is_told_of_at_once() {
 #[test]
 fn other_signals_pass_in_the_delay_and_change_nothing() {
     needs!();
-    let mut run = Init::new().flags(["--delay", "1s"]).python(fixtures::RECORDER, &["15=7"]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().flags(["--delay", "1s"]).recorder(&["15=7"]);
     let began = Instant::now();
     run.signal(libc::SIGTERM);
     for (signal, seen) in
@@ -166,8 +180,7 @@ fn a_second_term_in_the_drain_reaches_the_server() {
 #[test]
 fn interrupt_in_the_drain_reaches_the_server() {
     needs!();
-    let mut run = Init::new().python(fixtures::RECORDER, &["2=9"]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().recorder(&["2=9"]);
     run.signal(libc::SIGTERM);
     run.expect_stdout("got 15\n");
     run.signal(libc::SIGINT);
@@ -184,6 +197,28 @@ fn a_stopped_server_is_woken_to_drain() {
     run.signal(libc::SIGTERM);
     run.expect_exit(4);
     assert!(run.stdout().contains("drained\n"));
+}
+
+#[test]
+fn a_launcher_that_has_become_another_program_is_stopped_as_what_it_is() {
+    needs!();
+    let launcher = "import os, signal\n\
+                    def become(*_): open('/proc/self/comm', 'w').write('apache2'); os.write(1, b'became\\n')\n\
+                    signal.signal(signal.SIGUSR1, become)\n\
+                    signal.signal(signal.SIGWINCH, lambda *_: os._exit(6))\n\
+                    os.write(1, b'ready\\n')\n\
+                    while True: signal.pause()";
+    let mut run = Init::new().flags(["--delay", "300ms"]).python(launcher, &[]).spawn();
+    run.expect_stdout("ready\n");
+    // Looked at, and found to be a python.
+    run.signal(libc::SIGUSR1);
+    run.expect_stdout("became\n");
+    // What was seen is remembered for that long.
+    run.goes_on_for(REMEMBERED + Duration::from_millis(100));
+    run.signal(libc::SIGWINCH);
+    run.expect_stderr("serving on for 300ms, then SIGWINCH to apache2[2]");
+    run.expect_exit(6);
+    assert!(run.stderr().contains("gone: apache2[2] exited with status 6 while draining"), "{}", run.stderr());
 }
 
 /// A helper in its own session that says `tidied` half a second after TERM, or never ends.
@@ -226,6 +261,10 @@ fn a_stop_signal_in_the_sweep_ends_it() {
     run.goes_on_for(NO_DUPLICATE);
     run.signal(libc::SIGTERM);
     run.expect_exit(4);
+    let log = run.stderr();
+    assert!(log.contains("lameduck: sweeping: SIGTERM again, from outside the container"), "{log}");
+    assert!(log.contains("lameduck: warning: sweeping: SIGKILL to sh["), "{log}");
+    assert!(!log.contains("did not end in time"), "it was not given its time: {log}");
 }
 
 #[test]

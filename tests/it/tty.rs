@@ -1,13 +1,11 @@
 //! On a terminal: the server has it, as if lameduck were not there.
 
-use crate::support::{Init, fixtures, procfs, until};
+use crate::support::{Init, procfs, until};
 use nix::libc;
 
 /// A recorder on a terminal of its own.
 fn recorder(flags: &[&str]) -> crate::support::Running {
-    let mut run = Init::new().terminal().flags(flags).python(fixtures::RECORDER, &["15=7"]).spawn();
-    run.expect_stdout("ready\r\n");
-    run
+    Init::new().terminal().flags(flags).recorder(&["15=7"])
 }
 
 #[test]
@@ -108,8 +106,7 @@ fn hang_up_reaches_the_server() {
 fn the_terminal_is_not_taken_from_somebody_else() {
     needs!();
     let init = Init::new().terminal().not_pid_one().env("HOLDER", "background");
-    let mut run = init.python(fixtures::RECORDER, &["15=7"]).spawn();
-    run.expect_stdout("ready\r\n");
+    let mut run = init.recorder(&["15=7"]);
     let main = run.main();
     let (foreground, own) = procfs::foreground_and_own_group(main).unwrap();
     assert!(foreground != own && own == main, "foreground {foreground}, server {main} in {own}");

@@ -24,8 +24,7 @@ fn the_status_of_the_server_is_kept() {
 #[test]
 fn a_crash_in_the_delay_is_told_at_once_as_what_it_is() {
     needs!();
-    let mut run = Init::new().flags(["--delay", "10m"]).python(fixtures::RECORDER, &["10=7"]).spawn();
-    run.expect_stdout("ready\n");
+    let mut run = Init::new().flags(["--delay", "10m"]).recorder(&["10=7"]);
     run.signal(libc::SIGQUIT);
     run.expect_stderr("serving on for 10m");
     run.signal(libc::SIGUSR1);

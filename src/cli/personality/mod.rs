@@ -25,7 +25,8 @@ use crate::core::policy::{Place, StopOn, StopSignal};
 use crate::core::{Policy, Signal};
 use crate::exit::StartErrors;
 use getopt::Grammar;
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -116,10 +117,17 @@ impl Program {
         }
     }
 
-    /// Whether a variable of that name has a meaning.
+    /// Name and value of a word of the environment, if a variable of that name may have a meaning.
     #[must_use]
-    pub fn reads(self, variable: &OsStr) -> bool {
-        let name = variable.as_encoded_bytes();
+    pub fn variable(self, word: &CStr) -> Option<Variable> {
+        let word = word.to_bytes();
+        let ends = self.reads(word).then(|| word.iter().position(|byte| *byte == b'='))??;
+        let (name, value) = word.split_at(ends);
+        Some((OsStr::from_bytes(name).to_owned(), OsStr::from_bytes(value.get(1..)?).to_owned()))
+    }
+
+    /// Whether a name may have a meaning, going by its first bytes.
+    fn reads(self, name: &[u8]) -> bool {
         let own: &[u8] = match self {
             Self::Lameduck => PREFIX.as_bytes(),
             Self::Tini => b"TINI_",
@@ -127,11 +135,10 @@ impl Program {
             Self::Catatonit => b"CATATONIT_",
         };
         name.starts_with(own)
-            || (self != Self::Lameduck && (name.starts_with(PREFIX.as_bytes()) || name == b"POSIXLY_CORRECT"))
+            || (self != Self::Lameduck && (name.starts_with(PREFIX.as_bytes()) || name.starts_with(b"POSIXLY_CORRECT")))
     }
 
-    /// Reads the command line, without the program's own name, and the variables that it
-    /// [reads](Self::reads).
+    /// Reads the command line, without the program's own name, and what [`Self::variable`] found.
     #[must_use]
     pub fn read(self, args: &[OsString], environ: &[Variable]) -> Outcome {
         let dialect = match self {

@@ -9,7 +9,7 @@ fn outcome(line: &str, environ: &[(&str, &str)]) -> Outcome {
     let words: Vec<OsString> = line.split(' ').filter(|word| !word.is_empty()).map(OsString::from).collect();
     let program = Program::of(words.first());
     let environ: Vec<Variable> = environ.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    assert!(environ.iter().all(|(name, _)| program.reads(name)), "{environ:?}");
+    assert!(environ.iter().all(|(name, _)| program.reads(name.as_encoded_bytes())), "{environ:?}");
     program.read(&words[1..], &environ)
 }
 

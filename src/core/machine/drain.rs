@@ -7,10 +7,15 @@ use crate::core::note::{Told, Why};
 use crate::core::policy::{Hold, KILLING, SHELL_GOES_ON, SHELL_POLL};
 use crate::core::targets::{self, Choice};
 use crate::core::{Action, Delivery, Note, Phase, Pid, Snapshot, Tick};
+use std::time::Duration;
 
 /// Answers must be owed by nobody for so many samples before a hold ends: one alone may fall between
 /// two requests.
 const SAMPLES_OWING_NOTHING: u8 = 2;
+
+/// How long the answer to a look may take. It comes in the same breath; the time is for a shell that
+/// would not answer.
+const LOOK_ANSWERS: Duration = Duration::from_millis(10);
 
 impl Machine {
     pub(super) fn begin_drain(&mut self, now: Tick, why: Why, actions: &mut Vec<Action>) {
@@ -121,6 +126,9 @@ impl Machine {
             drain: self.policy.drain,
             waits_for,
         }));
+        if self.drain.overdue.is_some() {
+            self.timers.set(Timer::Drain, now);
+        }
     }
 
     fn send_to(&mut self, choices: &[Choice], main: Pid, actions: &mut Vec<Action>) {
@@ -187,11 +195,19 @@ impl Machine {
     }
 
     pub(super) fn on_drain_deadline(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        let tells_soon = self.asked.iter().any(|asked| matches!(asked, Question::Drain(_) | Question::Release(_)));
+        if self.drain.overdue.is_none() && tells_soon {
+            // Even with no time at all the server is asked before it is killed.
+            self.drain.overdue = Some(now);
+            self.timers.set(Timer::Drain, now + LOOK_ANSWERS);
+            return;
+        }
+        let deadline = self.drain.overdue.unwrap_or(now);
         self.timers.clear();
         self.drain.holding = None;
         self.phase = Phase::Killing;
         self.sweep.killed = true;
-        self.timers.set(Timer::Kill, now + KILLING);
+        self.timers.set(Timer::Kill, deadline + KILLING);
         actions.push(Action::Note(Note::Killing { drain: self.policy.drain.unwrap_or_default() }));
         actions.push(Action::KillAll);
     }
@@ -206,6 +222,7 @@ impl Machine {
 
 impl From<&Choice> for Told {
     fn from(choice: &Choice) -> Self {
-        Self { pid: choice.pid, name: choice.name.clone(), signal: choice.signal }
+        let with_group = matches!(choice.target, Target::Group(_));
+        Self { pid: choice.pid, name: choice.name.clone(), with_group, signal: choice.signal }
     }
 }

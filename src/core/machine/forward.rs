@@ -2,10 +2,10 @@
 
 use super::{Machine, Question};
 use crate::core::action::Target;
-use crate::core::{Action, Delivery, Phase, Pid, Signal, Snapshot, targets};
+use crate::core::{Action, Delivery, Phase, Pid, Signal, Snapshot, Tick, targets};
 
 impl Machine {
-    pub(super) fn forward(&mut self, signal: Signal, actions: &mut Vec<Action>) {
+    pub(super) fn forward(&mut self, now: Tick, signal: Signal, actions: &mut Vec<Action>) {
         let (Some(main), Some(rewritten)) = (self.main(), self.policy.rewritten(signal)) else { return };
         if self.phase == Phase::Draining
             && matches!(signal, Signal::TERM | Signal::INT)
@@ -14,7 +14,7 @@ impl Machine {
             self.pass_on_to_told(signal, actions);
         } else if self.policy.group {
             send(Target::Group(main), rewritten, actions);
-        } else if self.plain.is_some() || !self.policy.stops() || !is_for_servers(rewritten) {
+        } else if !self.policy.stops() || self.plain(now).is_some() || !is_for_servers(rewritten) {
             send(Target::Child(main), rewritten, actions);
         } else {
             self.ask(Question::Forward(rewritten), actions);

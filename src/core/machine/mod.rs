@@ -17,6 +17,7 @@ mod explore;
 mod tests;
 
 use super::note::{Told, Why};
+use super::policy::REMEMBERED;
 use super::{Action, Event, Look, Phase, Pid, Policy, Sender, Signal, Snapshot, Tick, WaitStatus, programs};
 use std::collections::VecDeque;
 use timers::{Timer, Timers};
@@ -34,7 +35,7 @@ pub struct Machine {
     early: Vec<(Signal, Sender)>,
     /// What each look that is under way is wanted for.
     asked: VecDeque<Question>,
-    /// The main process was seen to be no shell; that does not change any more.
+    /// The main process was seen to be no shell.
     plain: Option<Plain>,
     stop: Option<Stop>,
     drain: Drain,
@@ -48,12 +49,14 @@ pub struct Machine {
 enum Main {
     NotYet,
     Running(Pid),
-    Ended { status: WaitStatus, phase: Phase },
+    Ended { pid: Pid, status: WaitStatus, phase: Phase },
 }
 
-/// A main process that is no shell.
+/// A main process that was no shell when it was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Plain {
+    /// From then on it may have become another program: a launcher execs the server one day.
+    until: Tick,
     /// The graceful signal of its program, when the table has one.
     graceful: Option<Signal>,
 }
@@ -109,6 +112,8 @@ struct Drain {
     holding: Option<(u8, Why)>,
     /// It was said for how many answers the signal is held.
     said_holding: bool,
+    /// The deadline that passed before anybody could be told.
+    overdue: Option<Tick>,
 }
 
 /// The sweep: who was told, and whether everything was killed already.
@@ -239,6 +244,11 @@ impl Machine {
         }
     }
 
+    /// What the main process was seen to be, if that was a moment ago and no shell.
+    fn plain(&self, now: Tick) -> Option<Plain> {
+        self.plain.filter(|plain| now < plain.until)
+    }
+
     fn on_started(&mut self, now: Tick, pid: Pid, actions: &mut Vec<Action>) {
         if self.main != Main::NotYet {
             return;
@@ -269,9 +279,9 @@ impl Machine {
             return;
         }
         if self.policy.rewritten(signal).is_some() {
-            match self.is_stop(signal, sender) {
+            match self.is_stop(now, signal, sender) {
                 Some(true) => self.on_stop(now, signal, sender, actions),
-                Some(false) => self.forward(signal, actions),
+                Some(false) => self.forward(now, signal, actions),
                 None => self.ask(Question::IsStop(signal, sender), actions),
             }
         }
@@ -291,15 +301,29 @@ impl Machine {
 
     fn on_seen(&mut self, now: Tick, snapshot: &Snapshot, actions: &mut Vec<Action>) {
         let Some(question) = self.asked.pop_front() else { return };
+        let before = actions.len();
+        self.answer(now, question, snapshot, actions);
+        // What has just been seen need not be looked at again.
+        if matches!(question, Question::IsStop(..))
+            && matches!(actions.get(before..).and_then(<[Action]>::last), Some(Action::Look(Look::Main(_))))
+            && let Some(raised) = self.asked.pop_back()
+        {
+            actions.pop();
+            self.answer(now, raised, snapshot, actions);
+        }
+    }
+
+    fn answer(&mut self, now: Tick, question: Question, snapshot: &Snapshot, actions: &mut Vec<Action>) {
         if let Question::Leftovers = question {
             self.tell_leftovers(now, snapshot, actions);
             return;
         }
         let Main::Running(main) = self.main else { return };
-        if self.plain.is_none()
-            && let Some(process) = snapshot.get(main).filter(|process| !process.shell)
-        {
-            self.plain = Some(Plain { graceful: programs::lookup(process.program()).map(|program| program.graceful) });
+        if self.plain(now).is_none() {
+            self.plain = snapshot.get(main).filter(|process| !process.shell).map(|process| Plain {
+                until: now + REMEMBERED,
+                graceful: programs::lookup(process.program()).map(|program| program.graceful),
+            });
         }
         match question {
             Question::IsStop(signal, sender) => self.on_seen_for_stop(now, signal, sender, snapshot, main, actions),

@@ -12,10 +12,10 @@ impl Machine {
     pub(super) fn end_plainly(&mut self, now: Tick, pid: Pid, status: WaitStatus, actions: &mut Vec<Action>) {
         actions.push(Action::Ready(false));
         if self.policy.group && self.policy.place == Place::OwnSession {
-            let to = Target::LeftGroup(pid);
+            let to = Target::Remains(pid);
             actions.push(Action::Send(Delivery { to, signal: Signal::TERM, wake: false }));
         }
-        self.main = Main::Ended { status, phase: self.phase };
+        self.main = Main::Ended { pid, status, phase: self.phase };
         self.phase = Phase::Gone;
         self.leave(now, actions);
     }

@@ -8,7 +8,7 @@ use crate::core::{Action, Note, Phase, Pid, Sender, Signal, Snapshot, Tick, prog
 
 impl Machine {
     /// Whether a signal asks for a stop; `None` when that depends on what runs.
-    pub(super) fn is_stop(&self, signal: Signal, sender: Sender) -> Option<bool> {
+    pub(super) fn is_stop(&self, now: Tick, signal: Signal, sender: Sender) -> Option<bool> {
         match self.policy.stop_on {
             StopOn::Nothing => Some(false),
             StopOn::These(signals) => Some(signals.contains(signal)),
@@ -20,7 +20,7 @@ impl Machine {
                 } else if self.stop.is_some_and(|stop| stop.signal == signal) {
                     // What began the stop repeats it, even when the program it is of has gone.
                     Some(true)
-                } else if self.main().is_none() || self.plain.is_some_and(|plain| plain.graceful != Some(signal)) {
+                } else if self.main().is_none() || self.plain(now).is_some_and(|plain| plain.graceful != Some(signal)) {
                     // Known already, so that the signals of a plain server cost no look each.
                     Some(false)
                 } else {
@@ -50,7 +50,7 @@ impl Machine {
         if its_own {
             self.on_stop(now, signal, sender, actions);
         } else {
-            self.forward(signal, actions);
+            self.forward(now, signal, actions);
         }
     }
 

@@ -21,16 +21,16 @@ impl Machine {
             self.end_plainly(now, pid, status, actions);
         } else if self.phase == Phase::Gone {
             // It had been given up, and ends while the on-exit hook runs.
-            self.main = Main::Ended { status, phase: Phase::Killing };
+            self.main = Main::Ended { pid, status, phase: Phase::Killing };
         } else {
-            self.begin_sweep(now, status, actions);
+            self.begin_sweep(now, pid, status, actions);
         }
     }
 
-    fn begin_sweep(&mut self, now: Tick, status: WaitStatus, actions: &mut Vec<Action>) {
+    fn begin_sweep(&mut self, now: Tick, pid: Pid, status: WaitStatus, actions: &mut Vec<Action>) {
         let (phase, killed_until, drained_until) =
             (self.phase, self.timers.get(Timer::Kill), self.timers.get(Timer::Drain));
-        self.main = Main::Ended { status, phase };
+        self.main = Main::Ended { pid, status, phase };
         self.drop_hook(actions);
         if self.stop.is_none() {
             // The server went by itself; nobody may be sent here any more.
@@ -90,6 +90,9 @@ impl Machine {
         if self.sweep.at_once {
             return self.on_sweep_over(now, actions);
         }
+        if snapshot.processes.is_empty() {
+            return self.tell_the_group(now, actions);
+        }
         let mut told = Vec::new();
         for process in &snapshot.processes {
             if self.had_its_signal(process) {
@@ -98,12 +101,29 @@ impl Machine {
             let signal = targets::leftover_signal(process);
             self.sweep.told.push(process.pid);
             actions.push(Action::Send(Delivery { to: Target::Child(process.pid), signal, wake: true }));
-            told.push(Told { pid: process.pid, name: process.program().to_owned(), signal });
+            told.push(Told { pid: process.pid, name: process.program().to_owned(), with_group: false, signal });
         }
         if !told.is_empty() {
-            let budget = self.timers.get(Timer::Sweep).map(|until| until.saturating_sub(now));
-            actions.push(Action::Note(Note::Sweeping { budget, told }));
+            actions.push(Action::Note(Note::Sweeping { budget: self.sweep_budget(now), told }));
         }
+    }
+
+    /// Something is left, and without `/proc` nobody can tell what. Most of what a shell or a server
+    /// starts stays in its process group.
+    fn tell_the_group(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        let Main::Ended { pid, .. } = self.main else { return };
+        if self.drain.targets.iter().any(|target| matches!(target, Target::Group(_) | Target::Remains(_))) {
+            return;
+        }
+        let (target, signal) = (Target::Remains(pid), Signal::TERM);
+        self.drain.targets.push(target);
+        actions.push(Action::Send(Delivery { to: target, signal, wake: true }));
+        let told = vec![Told { pid, name: format!("the group of {}", self.spawned_as), with_group: false, signal }];
+        actions.push(Action::Note(Note::Sweeping { budget: self.sweep_budget(now), told }));
+    }
+
+    fn sweep_budget(&self, now: Tick) -> Option<Duration> {
+        self.timers.get(Timer::Sweep).map(|until| until.saturating_sub(now))
     }
 
     /// What still owns a port of the clients' is the server, whatever the main process was.
@@ -135,6 +155,8 @@ impl Machine {
     /// A stop signal while only leftovers are waited for: they are waited for no longer.
     pub(super) fn cut_sweep(&mut self, now: Tick, signal: Signal, sender: Sender, actions: &mut Vec<Action>) {
         actions.push(Action::Note(Note::Again { signal, sender, made: Made::SweepCut }));
+        // It is not that what was left behind took too long.
+        self.sweep.at_once = true;
         self.on_sweep_over(now, actions);
     }
 
@@ -161,7 +183,7 @@ impl Machine {
     /// Says how it ended, and leaves.
     pub(super) fn leave(&mut self, now: Tick, actions: &mut Vec<Action>) {
         let (status, phase) = match self.main {
-            Main::Ended { status, phase } => (Some(status), phase),
+            Main::Ended { status, phase, .. } => (Some(status), phase),
             Main::NotYet | Main::Running(_) => (None, Phase::Killing),
         };
         let code = self.policy.mapped(status.unwrap_or(WaitStatus::killed(Signal::KILL)).code());

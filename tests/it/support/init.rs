@@ -216,6 +216,13 @@ impl Init {
         running
     }
 
+    /// Starts it with a recorder as its server, and waits until that is ready.
+    pub(crate) fn recorder(self, args: &[&str]) -> Running {
+        let mut running = self.python(fixtures::RECORDER, args).spawn();
+        running.expect_stdout("ready");
+        running
+    }
+
     /// Starts it, and waits for its end.
     pub(crate) fn run(self) -> Running {
         let mut running = self.spawn();

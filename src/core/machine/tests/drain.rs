@@ -158,9 +158,17 @@ fn a_drain_without_a_limit_waits_as_long_as_it_takes() {
 }
 
 #[test]
-fn a_drain_of_nothing_kills_at_once() {
+fn a_drain_of_nothing_kills_at_once_but_asks_first() {
     let mut run = Run::of(Policy { drain: Some(ms(0)), ..Policy::default() }, [nginx(MAIN)]);
-    run.term().expect("unready, kill all").phase(Phase::Killing).deadline(Some(secs(2)));
+    run.term().expect("unready, tell 7 QUIT, kill all").phase(Phase::Killing).deadline(Some(secs(2)));
+}
+
+#[test]
+fn a_deadline_does_not_wait_long_for_a_look_that_is_not_answered() {
+    let mut run = Run::of(Policy { drain: Some(ms(0)), ..Policy::default() }, [nginx(MAIN)]);
+    let mut actions = Vec::new();
+    run.machine.step(ms(0), Event::Signal(Signal::TERM, OUTSIDE), &mut actions);
+    run.deadline(Some(ms(10))).at(ms(10)).expect("kill all").deadline(Some(secs(2)));
 }
 
 #[test]

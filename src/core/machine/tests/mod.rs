@@ -34,6 +34,8 @@ struct Run {
     blind: bool,
     /// Whether deaths are followed by the reaper's word on what is left.
     reaper: bool,
+    /// How often the processes were looked at.
+    looks: usize,
     done: Vec<String>,
     notes: Vec<Note>,
 }
@@ -49,6 +51,7 @@ impl Run {
             world: Vec::new(),
             blind: false,
             reaper: true,
+            looks: 0,
             done: Vec::new(),
             notes: Vec::new(),
         }
@@ -77,6 +80,7 @@ impl Run {
             }
         }
         for look in looks {
+            self.looks += 1;
             let snapshot = self.look(look);
             self.event(Event::Seen(snapshot));
         }
@@ -203,7 +207,7 @@ fn in_words(action: &Action) -> Option<String> {
             let to = match delivery.to {
                 Target::Child(pid) => pid.to_string(),
                 Target::Group(pid) => format!("group {pid}"),
-                Target::LeftGroup(pid) => format!("what is left of group {pid}"),
+                Target::Remains(pid) => format!("what is left of group {pid}"),
                 Target::Descendant { pid, parent } => format!("{pid} under {parent}"),
             };
             let signal = delivery.signal.to_string().replace("SIG", "");

@@ -71,6 +71,18 @@ fn without_proc_the_command_tells_which_signal_is_a_stop() {
 }
 
 #[test]
+fn one_look_tells_that_it_is_a_stop_and_for_whom() {
+    for (policy, what) in [(delayed(), "unready"), (Policy::default(), "unready, tell 7 WINCH")] {
+        let mut run = Run::of(policy, [program("httpd", MAIN)]);
+        run.signal(Signal::WINCH, OUTSIDE).expect(what);
+        assert_eq!(run.looks, 1);
+    }
+    let mut run = Run::of(delayed(), [shell(MAIN), app(20).under(MAIN)]);
+    run.signal(Signal::USR1, OUTSIDE).expect("pass USR1 to 20 under 7");
+    assert_eq!(run.looks, 1);
+}
+
+#[test]
 fn signals_asked_for_leave_the_table_out() {
     let policy = Policy { stop_on: StopOn::These([Signal::TERM].into_iter().collect()), ..delayed() };
     let mut run = Run::of(policy, [program("httpd", MAIN)]);
@@ -136,7 +148,7 @@ fn a_rewritten_reload_passes_through_a_shell_as_what_it_has_become() {
 }
 
 #[test]
-fn a_server_seen_to_be_no_shell_is_looked_at_no_more() {
+fn a_server_seen_to_be_no_shell_is_not_looked_at_for_every_signal_of_a_storm() {
     let mut run = Run::of(delayed(), [app(MAIN)]);
     run.signal(Signal::HUP, INSIDE).expect("pass HUP to 7");
     let mut actions = Vec::new();
@@ -146,6 +158,19 @@ fn a_server_seen_to_be_no_shell_is_looked_at_no_more() {
     let mut run = Run::of(delayed(), [shell(MAIN), sleep(20).under(MAIN)]);
     run.signal(Signal::HUP, INSIDE).gone(20).born(app(21).under(MAIN)).signal(Signal::HUP, INSIDE);
     run.expect("pass HUP to 20 under 7, pass HUP to 21 under 7");
+}
+
+#[test]
+fn a_launcher_that_becomes_the_server_is_looked_at_again() {
+    let mut run = Run::of(delayed(), [program("launcher", MAIN)]);
+    run.signal(Signal::USR1, OUTSIDE).expect("pass USR1 to 7");
+    run.at(secs(2)).becomes(program("httpd", MAIN)).signal(Signal::WINCH, OUTSIDE).expect("unready");
+    run.at(secs(17)).expect("tell 7 WINCH");
+    // Or a shell in front of it, which the reload would only end.
+    let mut run = Run::of(delayed(), [program("launcher", MAIN)]);
+    run.signal(Signal::HUP, INSIDE).expect("pass HUP to 7");
+    run.at(secs(2)).becomes(shell(MAIN)).born(app(20).under(MAIN)).signal(Signal::HUP, INSIDE);
+    run.expect("pass HUP to 20 under 7");
 }
 
 #[test]

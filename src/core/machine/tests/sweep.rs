@@ -3,7 +3,7 @@
 use super::{INSIDE, OUTSIDE, Run};
 use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, secs, shell, sleep};
 use crate::core::note::Made;
-use crate::core::{Action, Event, Note, Phase, Policy, Signal, WaitStatus};
+use crate::core::{Action, Event, Note, Phase, Policy, Signal, Snapshot, WaitStatus};
 
 #[test]
 fn after_a_stop_leftovers_are_told_and_given_the_linger() {
@@ -63,6 +63,7 @@ fn a_stop_signal_cuts_the_sweep() {
     let mut run = Run::of(Policy::default(), [app(MAIN), app(8)]);
     run.term().exited(MAIN, 0).at(secs(1)).expect("unready, tell 7 TERM, tell 8 TERM");
     run.signal(Signal::QUIT, INSIDE).expect("kill all, exit 0");
+    assert!(!run.notes.contains(&Note::LeftBehind), "it did not take too long");
     run.noted(|note| matches!(note, Note::Again { made: Made::SweepCut, signal: Signal::QUIT, sender: INSIDE }));
 }
 
@@ -204,8 +205,21 @@ fn leftovers_are_looked_at_once_for_a_batch_of_deaths_and_never_after_the_kill()
         machine.step(ms(1), Event::Reaped { children_left: true }, &mut actions);
     }
     assert_eq!(looks(&mut actions), 1);
-    killed.step(secs(30), Event::Time, &mut actions);
+    killed.step(secs(30), Event::Seen(Snapshot::default()), &mut actions);
     killed.step(secs(31), Event::Died(MAIN, WaitStatus::killed(Signal::KILL)), &mut actions);
     killed.step(secs(31), Event::Reaped { children_left: true }, &mut actions);
     assert_eq!((killed.phase(), looks(&mut actions)), (Phase::Sweeping, 0));
+}
+
+#[test]
+fn without_proc_what_is_left_is_told_as_a_group() {
+    let mut run = Run::of(Policy::default(), [shell(MAIN), app(20).under(MAIN)]);
+    run.blind = true;
+    run.term().at(secs(1)).killed(MAIN, Signal::TERM);
+    run.expect("unready, tell 7 TERM, tell what is left of group 7 TERM").deadline(Some(secs(30)));
+    run.at(secs(2)).died(20, WaitStatus::exited(0)).expect("exit 143");
+    // In group mode it had its signal.
+    let mut run = Run::of(Policy { group: true, ..Policy::default() }, [shell(MAIN), app(20).under(MAIN)]);
+    run.blind = true;
+    run.term().at(secs(1)).killed(MAIN, Signal::TERM).expect("unready, tell group 7 TERM");
 }
