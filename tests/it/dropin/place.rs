@@ -1,6 +1,6 @@
 //! Groups, sessions, and the world the command is given.
 
-use super::{Init, Seen, Situation, all, compare, dumb_init, needs_originals, situation};
+use super::{Init, Seen, Situation, all, compare, dumb_init, needs_originals, settles, situation};
 use crate::support::{Running, fixtures, procfs};
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -41,10 +41,12 @@ fn null() -> OwnedFd {
     fs::File::open("/dev/null").unwrap().into()
 }
 
-/// The init, and its main process by its outer pid, once that runs what it was to run.
+/// The init, and its main process by its outer pid, once that runs what it was to run and the init
+/// has nothing more to do.
 fn started(init: Init) -> (Running, i32) {
     let mut run = init.cmd(["sleep", "600"]).spawn();
     let main = run.descendant("sleep");
+    settles(&mut run);
     (run, main)
 }
 
