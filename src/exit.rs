@@ -10,14 +10,29 @@ pub const NOT_EXECUTABLE: u8 = 126;
 /// The command was not found.
 pub const NOT_FOUND: u8 = 127;
 
-/// The status for a command that could not be started.
-#[must_use]
-pub fn for_start_error(error: &io::Error) -> u8 {
-    match error.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::ENOENT | Errno::ENOTDIR) => NOT_FOUND,
-        // No process could be made: nothing is known of the command.
-        Some(Errno::EAGAIN | Errno::ENOMEM) | None => OWN_ERROR,
-        Some(_) => NOT_EXECUTABLE,
+/// The statuses by which it is told that the command could not be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartErrors {
+    /// No process could be made: nothing is known of the command.
+    pub own: u8,
+    /// The command was not found.
+    pub not_found: u8,
+    /// It was found and may not be run.
+    pub not_executable: u8,
+}
+
+impl StartErrors {
+    /// Lameduck's own: those of shells.
+    pub const OURS: Self = Self { own: OWN_ERROR, not_found: NOT_FOUND, not_executable: NOT_EXECUTABLE };
+
+    /// The status for a command that could not be started.
+    #[must_use]
+    pub fn status(self, error: &io::Error) -> u8 {
+        match error.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::ENOENT | Errno::ENOTDIR) => self.not_found,
+            Some(Errno::EAGAIN | Errno::ENOMEM) | None => self.own,
+            Some(_) => self.not_executable,
+        }
     }
 }
 
@@ -38,7 +53,7 @@ mod tests {
             (Errno::EAGAIN, 125),
             (Errno::ENOMEM, 125),
         ] {
-            assert_eq!(for_start_error(&errno.into()), code, "{errno}");
+            assert_eq!(StartErrors::OURS.status(&errno.into()), code, "{errno}");
         }
     }
 }

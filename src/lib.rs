@@ -36,8 +36,9 @@ pub fn run_as_init(args: &[OsString]) -> u8 {
     // First of all: from here on no signal is lost, and none ends us.
     let mask = sys::signals::block_all();
     log::tell_panics();
-    let environ: Vec<_> = sys::args::environ().filter_map(cli::variable).collect();
-    match cli::read(args.get(1..).unwrap_or_default(), &environ) {
+    let program = cli::Program::of(args.first());
+    let environ: Vec<_> = sys::args::environ().filter_map(|word| program.variable(word)).collect();
+    match program.read(args.get(1..).unwrap_or_default(), &environ) {
         cli::Outcome::Run(settings) => run::run(&settings, &mask),
         cli::Outcome::Ask(question) => run::print(&ask::ask(&question)),
         cli::Outcome::Print(page) => run::print(&page),

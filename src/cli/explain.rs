@@ -28,19 +28,11 @@ pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) 
     }
     let _ = writeln!(text, "  {:names$}   {}", "command", command(settings));
 
-    let budget = Budget::of(&settings.policy);
-    let _ = writeln!(text, "\nThe stop, when everything takes as long as it may\n");
-    text += &timeline::draw(&settings.policy, findings.grace);
-    let _ = writeln!(text, "\n  {budget}");
-    if let (Some(total), Some(grace)) = (budget.total(), findings.grace)
-        && findings.contradiction.is_none()
-    {
-        let spare = grace.saturating_sub(total);
-        let _ = if spare.is_zero() {
-            writeln!(text, "  uses the grace period of {} to the full", Written(grace))
-        } else {
-            writeln!(text, "  fits into the grace period of {}, with {} to spare", Written(grace), Written(spare))
-        };
+    if settings.policy.stops() {
+        stop(&mut text, settings, findings);
+    } else {
+        text += "\nNo stop sequence: every signal is passed on as it comes, and nothing has a deadline.\n\
+                 LAMEDUCK_DELAY=15s, or any other variable about the stop, switches it on.\n";
     }
     let health = settings.health.as_ref().map(|health| health.explained(&settings.policy)).unwrap_or_default();
     let others = health + &settings.extras.explained(&settings.policy);
@@ -56,6 +48,24 @@ pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) 
         }
     }
     text
+}
+
+/// How long a stop can take, as a picture and as a sum.
+fn stop(text: &mut String, settings: &Settings, findings: &Findings) {
+    let budget = Budget::of(&settings.policy);
+    let _ = writeln!(text, "\nThe stop, when everything takes as long as it may\n");
+    *text += &timeline::draw(&settings.policy, findings.grace);
+    let _ = writeln!(text, "\n  {budget}");
+    if let (Some(total), Some(grace)) = (budget.total(), findings.grace)
+        && findings.contradiction.is_none()
+    {
+        let spare = grace.saturating_sub(total);
+        let _ = if spare.is_zero() {
+            writeln!(text, "  uses the grace period of {} to the full", Written(grace))
+        } else {
+            writeln!(text, "  fits into the grace period of {}, with {} to spare", Written(grace), Written(spare))
+        };
+    }
 }
 
 /// The value of an option, as one would write it.
@@ -76,6 +86,7 @@ pub(super) fn shown(id: Id, settings: &Settings, grace: Option<Duration>) -> Str
         Id::StopOn => match policy.stop_on {
             StopOn::Auto => "auto".to_owned(),
             StopOn::These(signals) => list(signals.iter(), |signal| signal.to_string()),
+            StopOn::Nothing => "none".to_owned(),
         },
         Id::Repeat => String::from(if policy.hurry { "hurry" } else { "ignore" }),
         Id::Linger => policy.linger.map_or_else(|| Id::Linger.spec().default.to_owned(), |l| Written(l).to_string()),

@@ -52,6 +52,14 @@ const DEFAULT_HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 // === impl Extras ===
 
 impl Extras {
+    /// Whether something here is found from the working directory.
+    pub(super) fn need_the_working_directory(&self) -> bool {
+        let files = [&self.ready_file, &self.drain_file, &self.state_file, &self.report];
+        self.on_stop.is_some()
+            || self.on_exit.is_some()
+            || files.into_iter().flatten().any(|place| place.path.is_relative())
+    }
+
     /// Reads the options; hooks and readiness become part of the policy too.
     #[inline(never)]
     pub(super) fn read(given: &mut Given<'_>, policy: &mut Policy) -> Self {

@@ -18,6 +18,17 @@ pub(super) enum Origin {
     Variable,
     /// It follows from another option.
     From(Id),
+    /// The program that we stand in for has it so: the flag or variable, or else its name.
+    StandIn(&'static str),
+}
+
+/// A value that a program we stand in for gives one of our options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) id: Id,
+    /// The flag or variable under which a user of that program knows it.
+    pub(super) from: &'static str,
+    pub(super) value: OsString,
 }
 
 /// The origin of every option's value, by [`Id`].
@@ -30,14 +41,16 @@ pub(super) type Origins = [Origin; OPTIONS.len()];
 pub(super) struct Given<'a> {
     pub(super) line: Line,
     environ: &'a [(OsString, OsString)],
+    /// What stands when neither the command line nor our variables say anything.
+    beaten: &'a [Word],
     pub(super) origins: Origins,
     pub(super) errors: Vec<String>,
 }
 
 impl<'a> Given<'a> {
-    pub(super) fn new(mut line: Line, environ: &'a [(OsString, OsString)]) -> Self {
+    pub(super) fn new(mut line: Line, environ: &'a [(OsString, OsString)], beaten: &'a [Word]) -> Self {
         let errors = std::mem::take(&mut line.errors);
-        Self { line, environ, origins: [Origin::Default; OPTIONS.len()], errors }
+        Self { line, environ, beaten, origins: [Origin::Default; OPTIONS.len()], errors }
     }
 
     /// The value of an option that takes one.
@@ -64,7 +77,13 @@ impl<'a> Given<'a> {
             self.origins[id as usize] = Origin::Flag;
             return true;
         }
-        self.variable(id, value::yes_or_no).unwrap_or(false)
+        let by_flag = self.line.words(id).next().cloned();
+        let beaten = || self.beaten.iter().find(|word| word.id == id).filter(|_| self.environ_word(id).is_none());
+        let Some(word) = by_flag.or_else(|| beaten().cloned()) else {
+            return self.variable(id, value::yes_or_no).unwrap_or(false);
+        };
+        self.origins[id as usize] = Origin::StandIn(word.from);
+        self.value(id, &word.value, value::yes_or_no).unwrap_or(false)
     }
 
     /// How often a flag that may be repeated was given.
@@ -132,9 +151,16 @@ impl<'a> Given<'a> {
         let mut words = self.line.values(id);
         let origin = if !words.is_empty() {
             Origin::Flag
+        } else if let Some(word) = self.line.words(id).next() {
+            let from = word.from;
+            words.extend(self.line.words(id).map(|word| word.value.clone()));
+            Origin::StandIn(from)
         } else if let Some(word) = self.environ_word(id) {
             words.push(word.clone());
             Origin::Variable
+        } else if let Some(word) = self.beaten.iter().find(|word| word.id == id) {
+            words.push(word.value.clone());
+            Origin::StandIn(word.from)
         } else {
             Origin::Default
         };
@@ -175,6 +201,7 @@ fn text(id: Id, word: &OsStr) -> Result<&str, String> {
 pub(super) fn name(id: Id, origin: Origin) -> String {
     match origin {
         Origin::Variable => id.spec().variable().unwrap_or_default(),
+        Origin::StandIn(from) => from.to_owned(),
         _ => id.spec().flag(),
     }
 }

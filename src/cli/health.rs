@@ -174,7 +174,7 @@ impl Sources {
         if !line.errors.is_empty() {
             return None;
         }
-        let settings = resolve::resolve(line, environ).settings;
+        let settings = resolve::resolve(line, environ, None).settings;
         let path = |place: Option<super::Place>| place.map(|place| place.path);
         let super::Extras { ready_file, drain_file, state_file, .. } = settings.extras;
         Some(Self {

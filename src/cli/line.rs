@@ -4,6 +4,7 @@
 //! environment. clap stops at the first thing it cannot read, so that is taken out and the rest is
 //! read again, until all of it has been told.
 
+use super::given::Word;
 use super::nearest::nearest;
 use super::options::{Id, OPTIONS, Spec, Takes, by_flag};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -14,6 +15,8 @@ use std::ffi::{OsStr, OsString};
 pub(super) struct Line {
     /// What clap found; `None` when there was no flag to be read.
     flags: Option<ArgMatches>,
+    /// The flags of another program's command line, as ours.
+    words: Vec<Word>,
     /// What to run; empty when nothing was given.
     pub(super) command: Vec<OsString>,
     /// What is wrong with the flags.
@@ -34,7 +37,7 @@ pub(super) fn read(args: &[OsString]) -> Line {
         _ => Some(args),
     };
     if let Some(command) = command {
-        return Line { flags: None, command: command.to_vec(), errors: Vec::new() };
+        return Line { flags: None, words: Vec::new(), command: command.to_vec(), errors: Vec::new() };
     }
     let mut words = args.to_vec();
     let mut parser = parser();
@@ -43,12 +46,12 @@ pub(super) fn read(args: &[OsString]) -> Line {
         match parser.try_get_matches_from_mut(&words) {
             Ok(mut flags) => {
                 let command = flags.remove_many(COMMAND).map_or_else(Vec::new, Iterator::collect);
-                return Line { flags: Some(flags), command, errors };
+                return Line { flags: Some(flags), words: Vec::new(), command, errors };
             }
             Err(error) => {
                 if !take_out(&error, &mut words, &mut errors) || errors.len() >= MOST_ERRORS {
                     // Where the command begins is not known, only that nobody forgot it.
-                    return Line { flags: None, command: args.to_vec(), errors };
+                    return Line { flags: None, words: Vec::new(), command: args.to_vec(), errors };
                 }
             }
         }
@@ -198,6 +201,16 @@ fn wanting(word: &str) -> Option<&'static Spec> {
 // === impl Line ===
 
 impl Line {
+    /// A command line that was taken apart elsewhere.
+    pub(super) const fn of(words: Vec<Word>, command: Vec<OsString>) -> Self {
+        Self { flags: None, words, command, errors: Vec::new() }
+    }
+
+    /// What another program's command line says of an option.
+    pub(super) fn words(&self, id: Id) -> impl Iterator<Item = &Word> {
+        self.words.iter().filter(move |word| word.id == id)
+    }
+
     /// Whether a flag without a value was given.
     pub(super) fn asks(&self, id: Id) -> bool {
         self.count(id) > 0

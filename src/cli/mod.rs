@@ -4,9 +4,10 @@
 //! place that may is the binary's. All that is wrong is told at once: who sets twelve variables in a
 //! task definition wants to deploy twice, not thirteen times.
 //!
-//! `options` is the table of what there is; `line` takes the command line apart; `given` finds each
-//! option's value and origin; `value` reads single values; `extras` puts together those for others to
-//! see, `resolve` all of them, and looks for contradictions; `help`, `explain` and `timeline` are pages to read.
+//! `options` is the table of what there is; `personality` reads the command lines of other inits;
+//! `line` takes ours apart; `given` finds each option's value and origin; `value` reads single values;
+//! `extras` and `health` put together those for others to see, `resolve` all of them, and looks for
+//! contradictions; `help`, `explain` and `timeline` are pages to read.
 
 mod explain;
 mod extras;
@@ -16,6 +17,7 @@ mod help;
 mod line;
 mod nearest;
 mod options;
+mod personality;
 mod resolve;
 mod timeline;
 mod value;
@@ -24,13 +26,14 @@ mod value;
 mod tests;
 
 use crate::core::{Policy, Signal};
+use crate::exit::StartErrors;
 pub use extras::{Extras, Hook, Place};
 pub use health::{Ask, Health, Probe, Question, Sources};
 pub(crate) use options::OF_HOOKS;
 use options::{Id, OPTIONS, PREFIX};
-use std::ffi::{CStr, OsStr, OsString};
+pub use personality::Program;
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 
 /// Everything that was asked for, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +53,13 @@ pub struct Settings {
     pub keep_env: bool,
     /// Whether health is answered over the network, and where.
     pub health: Option<Health>,
+    /// Whether the server starts with no signal ignored or blocked, whatever was so when we were started.
+    pub clean_signals: bool,
+    /// Whether we let go, once the server runs, of the working directory and the descriptors that we
+    /// were given.
+    pub lets_go: bool,
+    /// The statuses for a command that cannot be started.
+    pub start_errors: StartErrors,
     /// How log lines are written.
     pub log: LogFormat,
     /// Which log lines are written.
@@ -139,7 +149,12 @@ pub fn read(args: &[OsString], environ: &[(OsString, OsString)]) -> Outcome {
             Err(errors) => complain(&errors, CANNOT_TELL),
         };
     }
-    let resolved = resolve::resolve(line, environ);
+    settle(line, environ, None)
+}
+
+/// What comes of a command line that was read, ours or that of a program we stand in for.
+fn settle(line: line::Line, environ: &[(OsString, OsString)], stand_in: Option<&personality::Asked>) -> Outcome {
+    let resolved = resolve::resolve(line, environ, stand_in);
     let mut errors = resolved.errors;
     if resolved.explain && errors.is_empty() {
         let code = u8::from(resolved.findings.contradiction.is_some());
@@ -157,15 +172,6 @@ pub fn read(args: &[OsString], environ: &[(OsString, OsString)]) -> Outcome {
 #[must_use]
 pub fn is_own_variable(name: &[u8]) -> bool {
     name.starts_with(PREFIX.as_bytes()) && OPTIONS.iter().any(|option| option.is_variable(name))
-}
-
-/// Name and value of a word of the environment, if the name begins with `LAMEDUCK_`.
-#[must_use]
-pub fn variable(word: &CStr) -> Option<(OsString, OsString)> {
-    let word = word.to_bytes();
-    let ends = word.starts_with(PREFIX.as_bytes()).then(|| word.iter().position(|byte| *byte == b'='))??;
-    let (name, value) = word.split_at(ends);
-    Some((OsStr::from_bytes(name).to_owned(), OsStr::from_bytes(&value[1..]).to_owned()))
 }
 
 /// `lameduck version 0.1.0 - git.HASH`. Docker's daemon reads that line of an init, in this form.

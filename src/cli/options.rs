@@ -325,6 +325,15 @@ impl Topic {
     pub(super) const ALL: [Self; 7] =
         [Self::Stop, Self::World, Self::Signals, Self::Processes, Self::ExitStatus, Self::Logs, Self::About];
 
+    /// Whether asking for an option of it is asking for a stop sequence.
+    pub(super) const fn is_about_the_stop(self) -> bool {
+        match self {
+            // Who is to be shown a stop wants there to be one.
+            Self::Stop | Self::World => true,
+            Self::Signals | Self::Processes | Self::ExitStatus | Self::Logs | Self::About => false,
+        }
+    }
+
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Stop => "The stop",

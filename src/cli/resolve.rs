@@ -3,10 +3,12 @@
 use super::given::{Given, Origin, Origins, name};
 use super::line::Line;
 use super::options::Id;
+use super::personality::Asked;
 use super::{Extras, Health, LogFormat, LogLevel, Settings, value};
 use crate::core::duration::Written;
 use crate::core::policy::{DEFAULT_DRAIN, StopOn, StopSignal};
 use crate::core::{Budget, Policy, Signal};
+use crate::exit::StartErrors;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -37,8 +39,8 @@ pub(super) struct Findings {
 const LEAST_DERIVED_DRAIN: Duration = Duration::from_secs(1);
 
 /// Puts the settings together.
-pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)]) -> Resolved {
-    let mut given = Given::new(line, environ);
+pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)], stand_in: Option<&Asked>) -> Resolved {
+    let mut given = Given::new(line, environ, stand_in.map_or(&[], Asked::beaten_by_ours));
     let stop_on = given.list(Id::StopOn, value::stop_on);
     let stop_on = value::stop_on_all(&stop_on).unwrap_or_else(|why| {
         given.refuse(Id::StopOn, &why);
@@ -74,11 +76,17 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)]) -> Resolved 
         parent_death_signal: given.one(Id::ParentDeathSignal, value::signal),
         warn_on_reap: given.switch(Id::WarnOnReap),
         keep_env: given.switch(Id::KeepEnv),
+        clean_signals: false,
+        lets_go: false,
+        start_errors: StartErrors::OURS,
         log: given.one(Id::Log, value::log_format).unwrap_or(LogFormat::Text),
         log_level: log_level(&mut given),
         command: std::mem::take(&mut given.line.command),
         warnings: Vec::new(),
     };
+    if let Some(stand_in) = stand_in {
+        stand_in.apply(&mut settings, &mut given.origins, environ);
+    }
     let explain = given.switch(Id::Explain);
     let mut findings = Findings { grace, ..Findings::default() };
     if let Some(grace) = grace {
@@ -180,6 +188,7 @@ fn warn(settings: &mut Settings, origins: &Origins, findings: &Findings) {
         let stops = match policy.stop_on {
             StopOn::Auto => matches!(*from, Signal::TERM | Signal::QUIT),
             StopOn::These(signals) => signals.contains(*from),
+            StopOn::Nothing => false,
         };
         if to.is_none() && stops {
             let name = name(Id::Rewrite, origins[Id::Rewrite as usize]);

@@ -73,7 +73,7 @@ pub(super) fn draw(policy: &Policy, grace: Option<Duration>) -> String {
 
 fn stop_signal(stop_on: StopOn) -> String {
     match stop_on {
-        StopOn::Auto => "stop signal".to_owned(),
+        StopOn::Auto | StopOn::Nothing => "stop signal".to_owned(),
         StopOn::These(signals) => {
             let names: Vec<String> = signals.iter().take(3).map(|signal| signal.to_string()).collect();
             let more = if signals.iter().nth(3).is_some() { "..." } else { "" };

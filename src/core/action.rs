@@ -9,6 +9,8 @@ pub enum Action {
     Send(Delivery),
     /// SIGKILL to everything that is ours.
     KillAll,
+    /// Stop ourselves, as a job that the terminal stops. Process 1 cannot be stopped.
+    Suspend,
     /// Look at the processes and answer with [`super::Event::Seen`].
     Look(Look),
     /// Readiness changed: tell the world.

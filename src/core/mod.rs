@@ -41,7 +41,7 @@ pub use event::{Event, Sender, Tick};
 pub use machine::Machine;
 pub use note::Note;
 pub use phase::Phase;
-pub use policy::{Policy, StopSignal, Unready};
+pub use policy::{Place, Policy, StopSignal, Unready};
 pub use process::{Pid, Process, Snapshot};
 pub use report::Recorder;
 pub use signal::{Signal, SignalSet};

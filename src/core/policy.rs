@@ -52,6 +52,8 @@ pub struct Policy {
     pub rewrite: Vec<(Signal, Option<Signal>)>,
     /// Whether signals go to the main process's whole group.
     pub group: bool,
+    /// Where among groups and sessions the main process lives.
+    pub place: Place,
     /// How long what the main process left behind may take to end; `None` = [`DEFAULT_LINGER`]
     /// after a stop, nothing otherwise.
     pub linger: Option<Duration>,
@@ -104,6 +106,18 @@ pub enum StopSignal {
     This(Signal),
 }
 
+/// Where among process groups and sessions the main process lives. The first is lameduck's own way;
+/// the others are those of programs that it stands in for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// It leads a process group in our session.
+    OwnGroup,
+    /// It leads a session of its own, to which our terminal is handed over.
+    OwnSession,
+    /// It is in our own group.
+    OurGroup,
+}
+
 /// Which signals start a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopOn {
@@ -112,6 +126,9 @@ pub enum StopOn {
     Auto,
     /// These.
     These(SignalSet),
+    /// None: there is no stop sequence. Every signal is passed on, nobody is looked for behind a
+    /// shell, nothing has a deadline, and the end of the main process is the end.
+    Nothing,
 }
 
 impl Default for Policy {
@@ -124,6 +141,7 @@ impl Default for Policy {
             hurry: true,
             rewrite: Vec::new(),
             group: false,
+            place: Place::OwnGroup,
             linger: None,
             map_exit: Vec::new(),
             on_stop: None,
@@ -136,6 +154,12 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// Whether there is a stop sequence at all.
+    #[must_use]
+    pub fn stops(&self) -> bool {
+        self.stop_on != StopOn::Nothing
+    }
+
     /// What `signal` becomes when it is passed on; `None` when it is dropped.
     #[must_use]
     pub fn rewritten(&self, signal: Signal) -> Option<Signal> {

@@ -93,6 +93,12 @@ impl Signal {
     pub const CONT: Self = Self(18);
     /// Stops a process without asking it.
     pub const STOP: Self = Self(19);
+    /// Ctrl-Z.
+    pub const TSTP: Self = Self(20);
+    /// Read from the terminal in its background.
+    pub const TTIN: Self = Self(21);
+    /// Wrote to the terminal in its background.
+    pub const TTOU: Self = Self(22);
     /// The terminal changed its size; to Apache httpd: stop gracefully.
     pub const WINCH: Self = Self(28);
     /// Bad system call.

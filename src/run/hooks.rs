@@ -5,10 +5,11 @@
 
 use super::{perform, start};
 use crate::core::report::HookRun;
-use crate::core::{Hook, Pid, Process, State, Tick, WaitStatus};
+use crate::core::{Hook, Pid, Place, Process, State, Tick, WaitStatus};
+use crate::exit::StartErrors;
 use crate::sys::output::Stderr;
 use crate::sys::signals::Mask;
-use crate::sys::spawn::World;
+use crate::sys::spawn::{Ignores, World};
 use crate::{cli, sys};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::OpenOptions;
@@ -124,8 +125,16 @@ fn launch(words: &[String], state: &State, mask: &Mask) -> Result<Pid, start::Fa
     let told = what_is_known(state);
     let mut environ: Vec<&CStr> = inherited();
     environ.extend(told.iter().map(CString::as_c_str));
-    let world = World { environ: &environ, mask, foreground: false, listen_pid: None, ignores_chld: false, streams };
-    start::launch(words, &world)
+    let world = World {
+        environ: &environ,
+        mask,
+        foreground: false,
+        listen_pid: None,
+        ignores: Ignores::WhatWeDo,
+        place: Place::OwnGroup,
+        streams,
+    };
+    start::launch(words, &world, StartErrors::OURS)
 }
 
 /// The server's environment.

@@ -82,6 +82,9 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
             say
         },
     };
+    if settings.lets_go {
+        sys::process::let_go_of_what_was_given();
+    }
     for warning in &settings.warnings {
         shell.warn(warning);
     }
@@ -202,6 +205,7 @@ impl Shell {
                 self.extras.killed(&killed);
                 self.say.killed(&killed, self.machine.phase());
             }
+            Action::Suspend => perform::suspend(self.own_pid),
             Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
             Action::Note(note) => {
                 self.extras.note(&note, &self.machine, self.clock.now());

@@ -69,6 +69,12 @@ fn send_to_descendant(pid: Pid, parent: Pid, signal: Signal, wake: bool) -> io::
     if wake && stat.state == 'T' { send(Signal::CONT) } else { Ok(()) }
 }
 
+/// Stops ourselves until somebody sends CONT. The kernel spares process 1.
+pub(super) fn suspend(own_pid: Pid) {
+    // We may signal ourselves, and we are there.
+    let _ = kill::process(own_pid, Signal::STOP);
+}
+
 /// SIGKILL to everything that is ours. Returns what that was, by id and name, as far as `/proc` tells.
 pub(super) fn kill_all(own_pid: Pid, main: Option<Pid>) -> Vec<(Pid, String)> {
     if own_pid == 1 {

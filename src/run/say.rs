@@ -21,6 +21,8 @@ pub(super) struct Say {
     format: LogFormat,
     level: LogLevel,
     set_up: bool,
+    /// Whether there is a stop sequence; without one a signal that ends the server came through us.
+    stops: bool,
     name: String,
     main: Option<Pid>,
     /// What was sent SIGKILL.
@@ -38,6 +40,7 @@ impl Say {
             format: settings.log,
             level: settings.log_level,
             set_up: false,
+            stops: settings.policy.stops(),
             name: super::start::base_name(settings),
             main: None,
             killed: Vec::new(),
@@ -66,6 +69,11 @@ impl Say {
             self.wake();
             error!(exit_code = exit::OWN_ERROR, "{why}");
         }
+    }
+
+    /// The same for lines about what is usual.
+    fn informs(&mut self) -> bool {
+        self.debugs() || self.level == LogLevel::Info
     }
 
     pub(super) fn warning(&mut self, text: fmt::Arguments<'_>) {
@@ -251,7 +259,7 @@ impl Say {
     fn ended(&mut self, ended: &Ended, times: &Times) {
         let by_signal = ended.status.and_then(WaitStatus::signal);
         let quiet = ended.stop_took.is_none() && by_signal.is_none() && !ended.left_behind;
-        if quiet && !self.debugs() {
+        if (quiet && !self.debugs()) || !(self.stops || self.informs()) {
             return;
         }
         self.wake();
@@ -262,6 +270,7 @@ impl Say {
             None => "does not end at SIGKILL: is it frozen, stuck in the kernel, or not ours to kill?".to_owned(),
         };
         let when = match (ended.stop_took, ended.phase) {
+            (None, _) if !self.stops => "",
             (None, _) if by_signal.is_some() => " though no stop was asked for",
             (None, _) => " by itself",
             (Some(_), Phase::LameDuck) => " in the delay, before it was told to stop",
@@ -301,7 +310,9 @@ impl Say {
                 )
             };
         }
-        if ended.killed || killed_by_others || (ended.stop_took.is_none() && by_signal.is_some()) {
+        if !self.stops {
+            last_line!(info);
+        } else if ended.killed || killed_by_others || (ended.stop_took.is_none() && by_signal.is_some()) {
             last_line!(warn);
         } else if quiet {
             last_line!(debug);

@@ -2,10 +2,11 @@
 
 use super::say::Reason;
 use crate::cli::{self, Settings};
-use crate::core::Pid;
+use crate::core::{Pid, Place};
+use crate::exit::StartErrors;
+use crate::sys;
 use crate::sys::signals::{self, Mask};
-use crate::sys::spawn::{self, World};
-use crate::{exit, sys};
+use crate::sys::spawn::{self, Ignores, World};
 use nix::errno::Errno;
 use std::ffi::{CStr, CString, NulError, OsStr, OsString};
 use std::fmt;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// Why the server could not be started.
 pub(super) struct Failure {
-    /// The status to exit with: see [`exit`].
+    /// The status to exit with.
     pub(super) code: u8,
     command: OsString,
     /// The file that was tried last, when there was one.
@@ -29,22 +30,33 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 /// Starts the command of `settings`.
 pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<Pid, Failure> {
     let environ = Environ::of(settings.keep_env, own_pid);
+    let no_mask = Mask::none();
+    let place = settings.policy.place;
+    if place == Place::OwnSession {
+        sys::terminal::give_up();
+    }
     let world = World {
         environ: &environ.words,
-        mask,
+        mask: if settings.clean_signals { &no_mask } else { mask },
+        place,
         foreground: true,
         listen_pid: environ.names_us,
-        ignores_chld: signals::unignore_chld(),
+        ignores: match signals::unignore_chld() {
+            _ if settings.clean_signals => Ignores::Nothing,
+            true => Ignores::ChldToo,
+            false => Ignores::WhatWeDo,
+        },
         streams: None,
     };
-    launch(&settings.command, &world)
+    launch(&settings.command, &world, settings.start_errors)
 }
 
-/// Finds the program that the first of `words` names and runs it with them.
-pub(super) fn launch(words: &[impl AsRef<OsStr>], world: &World<'_>) -> Result<Pid, Failure> {
+/// Finds the program that the first of `words` names and runs it with them. `statuses` are those by
+/// which it is told that there was none to run.
+pub(super) fn launch(words: &[impl AsRef<OsStr>], world: &World<'_>, statuses: StartErrors) -> Result<Pid, Failure> {
     let name = words.first().map_or(OsStr::new(""), AsRef::as_ref);
     let failure = |path: Option<&CString>, error: io::Error| Failure {
-        code: exit::for_start_error(&error),
+        code: statuses.status(&error),
         command: name.to_owned(),
         path: path.map(|path| PathBuf::from(OsStr::from_bytes(path.as_bytes()))),
         error,
@@ -56,7 +68,9 @@ pub(super) fn launch(words: &[impl AsRef<OsStr>], world: &World<'_>) -> Result<P
     };
     let errors = match spawn::spawn(&files, &argv, world) {
         Ok(pid) => return Ok(pid),
-        Err(spawn::Error::NoProcess(error)) => return Err(Failure { code: exit::OWN_ERROR, ..failure(None, error) }),
+        Err(spawn::Error::NoProcess(error)) => {
+            return Err(Failure { code: statuses.own, ..failure(None, error) });
+        }
         Err(spawn::Error::NoProgram(errors)) => errors,
     };
     let mut last = failure(None, Errno::ENOENT.into());

@@ -12,6 +12,7 @@ pub mod process;
 pub mod signalfd;
 pub mod signals;
 pub mod spawn;
+pub mod terminal;
 pub mod wait;
 
 use std::io;

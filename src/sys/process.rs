@@ -38,6 +38,29 @@ pub fn most_descriptors() -> usize {
     usize::try_from(limits.rlim_cur).unwrap_or(usize::MAX)
 }
 
+/// Lets go of the working directory and of every descriptor but the three streams: the server has
+/// its own copies, and ours would keep a file system busy, or a pipe open that the server has closed.
+///
+/// What we opened ourselves is told from what was given by close-on-exec: that was not set on what
+/// came through our own exec, and is set on all of ours. Without `/proc` the descriptors stay open, as
+/// in every other init.
+pub fn let_go_of_what_was_given() {
+    let numbers = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let given: Vec<libc::c_int> = numbers
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|fd| *fd > libc::STDERR_FILENO)
+        // SAFETY: a plain system call that takes no pointer.
+        .filter(|fd| unsafe { libc::fcntl(*fd, libc::F_GETFD) } & libc::FD_CLOEXEC == 0)
+        .collect();
+    // SAFETY: plain system calls; no object of ours owns one of these descriptors.
+    unsafe {
+        for fd in given {
+            libc::close(fd);
+        }
+        libc::chdir(c"/".as_ptr());
+    }
+}
+
 /// Ends this process at once: no destructors, no exit handlers, nothing that could block.
 pub fn exit(code: u8) -> ! {
     // SAFETY: `_exit` does not return and touches no memory of ours.

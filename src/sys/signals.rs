@@ -89,13 +89,24 @@ pub(super) fn sender(code: libc::c_int, pid: Pid, uid: u32) -> Sender {
 }
 
 #[allow(clippy::cast_possible_wrap, reason = "seconds of at most a few years, nanoseconds below a billion")]
-fn timespec(duration: Duration) -> libc::timespec {
+pub(super) fn timespec(duration: Duration) -> libc::timespec {
     libc::timespec { tv_sec: duration.as_secs() as libc::time_t, tv_nsec: duration.subsec_nanos().into() }
 }
 
 // === impl Mask ===
 
 impl Mask {
+    /// Nothing blocked.
+    #[must_use]
+    pub fn none() -> Self {
+        let mut set = MaybeUninit::zeroed();
+        // SAFETY: the pointer is to a set of ours; the call fills it.
+        unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            Self(set.assume_init())
+        }
+    }
+
     /// The signals in it.
     #[must_use]
     pub fn signals(&self) -> SignalSet {

@@ -7,7 +7,7 @@
 
 use super::last_error;
 use super::signals::Mask;
-use crate::core::Pid;
+use crate::core::{Pid, Place};
 use nix::errno::Errno;
 use nix::libc::{self, c_char, c_int, c_void};
 use std::ffi::{CStr, CString};
@@ -26,10 +26,23 @@ pub struct World<'a> {
     pub foreground: bool,
     /// The word of the environment that is to be `LISTEN_PID` with the child's own pid.
     pub listen_pid: Option<usize>,
-    /// Whether it ignores CHLD, as we did.
-    pub ignores_chld: bool,
+    /// Where among process groups and sessions it begins.
+    pub place: Place,
+    /// Which signals it ignores.
+    pub ignores: Ignores,
     /// What becomes its standard input and output; `None` = ours.
     pub streams: Option<[BorrowedFd<'a>; 2]>,
+}
+
+/// The signals that a child ignores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignores {
+    /// Those that we ignore.
+    WhatWeDo,
+    /// Those, and CHLD, which we did ignore.
+    ChldToo,
+    /// None.
+    Nothing,
 }
 
 /// Why there is no child.
@@ -66,7 +79,9 @@ const SHELL: &CStr = c"/bin/sh";
 /// formats one number.
 const STACK: usize = 8192 / size_of::<u128>();
 
-/// Runs a program as a child that leads a process group of its own.
+/// Runs a program as a child. One that leads a process group of its own gets the foreground of the
+/// terminal on standard input if it is to and we have it; one in a session of its own gets the terminal
+/// if we have given it up.
 ///
 /// `files` are those to try: the first that can be run is. One that is not there or may not be run
 /// gives way to the next; any other error ends the search. `argv` are its arguments, the first its own
@@ -146,21 +161,33 @@ impl<'a> Plan<'a> {
         // descriptors with us; the kernel's struct is at most as long as `default`, the mask is an
         // initialised set.
         unsafe {
-            let has_foreground = self.world.foreground && libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp();
-            libc::setpgid(0, 0);
-            if has_foreground {
-                libc::tcsetpgrp(libc::STDIN_FILENO, libc::getpgrp());
+            match self.world.place {
+                Place::OwnGroup => {
+                    let has_foreground =
+                        self.world.foreground && libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp();
+                    libc::setpgid(0, 0);
+                    if has_foreground {
+                        libc::tcsetpgrp(libc::STDIN_FILENO, libc::getpgrp());
+                    }
+                }
+                Place::OwnSession => {
+                    libc::setsid();
+                    // Fails when that is no terminal, or one of another session.
+                    libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0);
+                }
+                Place::OurGroup => {}
             }
-            // glibc's `posix_spawn` leaves these ignored in what it runs, so in us if our parent uses
-            // it; and `sigaction` refuses to name them.
-            for signal in [32, 33] {
+            // glibc's `posix_spawn` leaves 32 and 33 ignored in what it runs, so in us if our parent
+            // uses it; and `sigaction` refuses to name them. KILL and STOP have no disposition.
+            let clean = if self.world.ignores == Ignores::Nothing { 1..=64 } else { 32..=33 };
+            for signal in clean {
                 let before = ptr::null::<u64>();
                 libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), before, size_of::<u64>());
             }
             for (from, to) in self.world.streams.iter().flatten().zip([libc::STDIN_FILENO, libc::STDOUT_FILENO]) {
                 libc::dup2(from.as_raw_fd(), to);
             }
-            if self.world.ignores_chld {
+            if self.world.ignores == Ignores::ChldToo {
                 libc::signal(libc::SIGCHLD, libc::SIG_IGN);
             }
             libc::sigprocmask(libc::SIG_SETMASK, &raw const self.world.mask.0, ptr::null_mut());

@@ -56,6 +56,7 @@ fn the_readme_knows_no_variable_that_lameduck_does_not() {
     let files = [
         "README.md",
         "Dockerfile.example",
+        "examples/drop-in/README.md",
         "examples/ecs/README.md",
         "examples/nginx/README.md",
         "examples/watchdog/README.md",
@@ -170,6 +171,8 @@ fn the_numbers_of_the_examples_fit_into_what_their_platform_waits() {
     let (web, inside) = compose.split_once("\n  inside:\n").expect("two services");
     Numbers::read(web, "stop_grace_period").assert_they_fit("compose: web");
     Numbers::read(inside, "stop_grace_period").assert_they_fit("compose: inside");
+    Numbers::read(&read("examples/drop-in/compose.yaml"), "stop_grace_period").assert_they_fit("drop-in: compose");
+    Numbers::read(&read("examples/drop-in/containers.conf"), "stop_timeout").assert_they_fit("drop-in: podman");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod support;
 mod badinput;
 mod containers;
 mod docs;
+mod dropin;
 mod forward;
 mod health;
 mod healthcheck;

@@ -14,7 +14,7 @@ impl Machine {
             self.pass_on_to_told(signal, actions);
         } else if self.policy.group {
             send(Target::Group(main), rewritten, actions);
-        } else if self.plain(now).is_some() || !is_for_servers(rewritten) {
+        } else if !self.policy.stops() || self.plain(now).is_some() || !is_for_servers(rewritten) {
             send(Target::Child(main), rewritten, actions);
         } else {
             self.ask(Question::Forward(rewritten), actions);

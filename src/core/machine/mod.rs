@@ -6,6 +6,7 @@
 
 mod drain;
 mod forward;
+mod plain;
 mod stop;
 mod sweep;
 mod timers;
@@ -325,14 +326,17 @@ impl Machine {
             }
             return;
         }
-        if self.policy.rewritten(signal).is_none() {
+        if self.has_it_from_the_terminal(signal, sender) {
             return;
         }
-        match self.is_stop(now, signal, sender) {
-            Some(true) => self.on_stop(now, signal, sender, actions),
-            Some(false) => self.forward(now, signal, actions),
-            None => self.ask(Question::IsStop(signal, sender), actions),
+        if self.policy.rewritten(signal).is_some() {
+            match self.is_stop(now, signal, sender) {
+                Some(true) => self.on_stop(now, signal, sender, actions),
+                Some(false) => self.forward(now, signal, actions),
+                None => self.ask(Question::IsStop(signal, sender), actions),
+            }
         }
+        self.suspend_with_it(signal, actions);
     }
 
     /// Asks for a look; the answer is taken for the questions in their order.

@@ -10,6 +10,7 @@ impl Machine {
     /// Whether a signal asks for a stop; `None` when that depends on what runs.
     pub(super) fn is_stop(&self, now: Tick, signal: Signal, sender: Sender) -> Option<bool> {
         match self.policy.stop_on {
+            StopOn::Nothing => Some(false),
             StopOn::These(signals) => Some(signals.contains(signal)),
             StopOn::Auto if matches!(signal, Signal::TERM | Signal::QUIT) => Some(true),
             StopOn::Auto => {

@@ -17,7 +17,9 @@ impl Machine {
         if self.main() != Some(pid) {
             return;
         }
-        if self.phase == Phase::Gone {
+        if !self.policy.stops() {
+            self.end_plainly(now, pid, status, actions);
+        } else if self.phase == Phase::Gone {
             // It had been given up, and ends while the on-exit hook runs.
             self.main = Main::Ended { pid, status, phase: Phase::Killing };
         } else {

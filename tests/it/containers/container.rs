@@ -39,11 +39,15 @@ impl Container {
 
     /// The same, from another image.
     pub(super) fn start_from(image: &str, slot: Slot, options: &[&str], flags: &[&str], command: &[&str]) -> Self {
+        Self::start_words(image, slot, options, &[&["--log", "json"], flags, &["--"], command].concat())
+    }
+
+    /// The same, with these words after the image's name.
+    pub(super) fn start_words(image: &str, slot: Slot, options: &[&str], words: &[&str]) -> Self {
         let name = format!("lameduck-it-{}-{}", std::process::id(), slot.number);
         let container = Self { name };
         let own = ["run", "--detach", "--network", "host", "--name", &container.name];
-        let log = ["--log", "json"];
-        let args = [&own, options, &[image], &log, flags, &["--"], command].concat();
+        let args = [&own, options, &[image], words].concat();
         docker(&args).unwrap_or_else(|why| panic!("docker run: {why}"));
         let deadline = Instant::now() + Duration::from_secs(20);
         while TcpStream::connect(("127.0.0.1", slot.port)).is_err() {

@@ -5,6 +5,7 @@
 use super::config;
 use super::container::docker;
 use crate::support::free_port;
+use crate::support::init::shipped;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::SystemTime;
 
 /// The image's name. One is kept, so that nothing piles up.
 pub(super) const NAME: &str = "lameduck-it-servers";
@@ -85,18 +85,9 @@ fn fill(root: &Path) -> Vec<Slot> {
     slots
 }
 
-/// What is shipped, if it is of today; else what cargo built, which brings its libraries along.
+/// What is shipped, or else what cargo built, which brings its libraries along.
 fn binary() -> PathBuf {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let shipped = top.join("target/dist/lameduck");
-    let sources = newest(&top.join("src")).max(newest(&top.join("Cargo.toml"))).max(newest(&top.join("Cargo.lock")));
-    if newest(&shipped) > sources { shipped } else { env!("CARGO_BIN_EXE_lameduck").into() }
-}
-
-fn newest(path: &Path) -> Option<SystemTime> {
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let below = entries.filter_map(|entry| newest(&entry.path())).max();
-    below.max(fs::metadata(path).and_then(|metadata| metadata.modified()).ok())
+    shipped().unwrap_or_else(|| env!("CARGO_BIN_EXE_lameduck").into())
 }
 
 /// The files `ldd` names: shared libraries and the loader. None for a static program.

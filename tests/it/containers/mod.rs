@@ -15,4 +15,5 @@ mod health;
 mod image;
 mod load;
 mod log;
+mod stand_in;
 mod stops;

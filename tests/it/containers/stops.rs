@@ -18,7 +18,7 @@ const AMPLE: [&str; 4] = ["--delay", "1s", "--drain-timeout", "20s"];
 const CLOSING: Duration = Duration::from_millis(100);
 
 /// A stop under load.
-struct Watched {
+pub(super) struct Watched {
     stopped: Stopped,
     requests: Vec<Request>,
 }
@@ -35,7 +35,7 @@ pub(super) fn in_a_container(name: &str, test: impl FnOnce(Slot)) {
 }
 
 /// Stops a container that is asked all the time.
-fn stop_under_load(slot: Slot, container: &Container) -> Watched {
+pub(super) fn stop_under_load(slot: Slot, container: &Container) -> Watched {
     let load = Load::start(slot);
     // So long that slow requests are in flight at every moment, in all stages.
     thread::sleep(SLOW + SLOW / 2);
@@ -43,7 +43,7 @@ fn stop_under_load(slot: Slot, container: &Container) -> Watched {
     Watched { stopped, requests: load.end() }
 }
 
-fn nginx(slot: Slot) -> [String; 5] {
+pub(super) fn nginx(slot: Slot) -> [String; 5] {
     ["nginx", "-e", "stderr", "-c", &format!("/etc/it/{}/nginx.conf", slot.number)].map(str::to_owned)
 }
 
@@ -57,7 +57,7 @@ fn start_nginx(slot: Slot, options: &[&str], flags: &[&str]) -> Container {
 impl Watched {
     /// Everything was answered that was sent before the port was closed; the port stayed open for the
     /// whole delay; what was in flight then was finished; the server left by itself, with 0.
-    fn assert_nothing_was_lost(&self, told: &str) {
+    pub(super) fn assert_nothing_was_lost(&self, told: &str) {
         let Self { stopped, requests } = self;
         let log = &stopped.log;
         let draining = log.phase("draining");

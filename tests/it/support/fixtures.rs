@@ -20,6 +20,17 @@ pub(crate) const STUBBORN: &str = include_str!("../fixtures/stubborn.py");
 
 /// Runs a program in which some system calls fail: `NAME=ERRNO … -- PROGRAM`.
 pub(crate) const REFUSING: &str = include_str!("../fixtures/refusing.py");
+/// A main process, a helper in its group, a stranger in another session: each says what it hears.
+pub(crate) const FAMILY: &str = include_str!("../fixtures/family.py");
+
+/// Ends and leaves a helper, which says whether it is told to end.
+pub(crate) const LEAVES_HELPER: &str = include_str!("../fixtures/leaves_helper.py");
+
+/// The parent of an init, which ends when it is told to.
+pub(crate) const ORPHANED: &str = include_str!("../fixtures/orphaned.py");
+
+/// Makes an orphan that says who adopted it.
+pub(crate) const ADOPTED: &str = include_str!("../fixtures/adopted.py");
 
 /// Process 1 in the tests in which lameduck is not.
 pub(super) const HOLDER: &str = include_str!("../fixtures/holder.py");

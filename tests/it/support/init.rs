@@ -6,10 +6,12 @@ use super::tap::Tap;
 use super::{PATH, fixtures, world};
 use nix::pty::openpty;
 use std::ffi::{CString, OsStr, OsString};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Where one of the three streams goes.
 pub(crate) enum Stream {
@@ -40,6 +42,20 @@ pub(crate) struct Init {
 pub(crate) fn binary() -> OsString {
     let given = std::env::var_os("LAMEDUCK_TEST_BIN").and_then(|path| std::fs::canonicalize(path).ok());
     given.map_or_else(|| env!("CARGO_BIN_EXE_lameduck").into(), Into::into)
+}
+
+/// The static binary that is shipped, if there is one and it is of these sources.
+pub(crate) fn shipped() -> Option<PathBuf> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let shipped = top.join("target/dist/lameduck");
+    let sources = newest(&top.join("src")).max(newest(&top.join("Cargo.toml"))).max(newest(&top.join("Cargo.lock")));
+    (newest(&shipped) > sources).then_some(shipped)
+}
+
+fn newest(path: &Path) -> Option<SystemTime> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let below = entries.filter_map(|entry| newest(&entry.path())).max();
+    below.max(fs::metadata(path).and_then(|metadata| metadata.modified()).ok())
 }
 
 // === impl Init ===

@@ -20,6 +20,20 @@ pub(crate) fn foreground_and_own_group(pid: i32) -> Option<(i32, i32)> {
     Some((stat.get(5)?.parse().ok()?, stat.get(2)?.parse().ok()?))
 }
 
+/// Where a process stands among groups and sessions.
+pub(crate) struct Place {
+    pub(crate) group: i32,
+    pub(crate) session: i32,
+    /// The group that has its terminal; -1 without one.
+    pub(crate) foreground: i32,
+}
+
+pub(crate) fn place(pid: i32) -> Option<Place> {
+    let stat = stat(pid)?;
+    let field = |at: usize| stat.get(at)?.parse().ok();
+    Some(Place { group: field(2)?, session: field(3)?, foreground: field(5)? })
+}
+
 /// The children of a process that are still to be reaped or alive.
 pub(crate) fn children(pid: i32) -> Vec<i32> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();

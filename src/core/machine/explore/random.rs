@@ -3,7 +3,7 @@
 use super::rules::{Move, Walk, World};
 use crate::core::fixtures::{ms, secs};
 use crate::core::policy::{Hold, StopOn};
-use crate::core::{Hook, Policy, Sender, Signal, SignalSet, StopSignal, Unready, WaitStatus};
+use crate::core::{Hook, Place, Policy, Sender, Signal, SignalSet, StopSignal, Unready, WaitStatus};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -94,6 +94,7 @@ fn policy() -> impl Strategy<Value = Policy> {
                 hurry,
                 rewrite: Vec::new(),
                 group,
+                place: Place::OwnGroup,
                 linger,
                 map_exit,
                 on_stop,

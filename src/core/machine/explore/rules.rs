@@ -226,6 +226,7 @@ impl Walk {
                     let stop = match self.policy.stop_on {
                         StopOn::Auto => matches!(delivery.signal, Signal::TERM | Signal::QUIT),
                         StopOn::These(signals) => signals.contains(delivery.signal),
+                        StopOn::Nothing => false,
                     };
                     self.hold(!stop || self.drain_began.is_some(), "no stop signal is passed on before the drain");
                 }
@@ -245,6 +246,7 @@ impl Walk {
                 let asked_for = if *hook == Hook::OnStop { self.policy.on_stop } else { self.policy.on_exit };
                 self.hold(asked_for.is_some(), "only hooks that there are");
             }
+            Action::Suspend => self.hold(false, "only a stand-in stops itself"),
             Action::KillHook(_) | Action::Watch(_) | Action::Note(_) => {}
         }
     }

@@ -8,6 +8,7 @@ mod delay;
 mod drain;
 mod hold;
 mod hooks;
+mod plain;
 mod shells;
 mod signals;
 mod sweep;
@@ -213,6 +214,7 @@ fn in_words(action: &Action) -> Option<String> {
             if delivery.wake { format!("tell {to} {signal}") } else { format!("pass {signal} to {to}") }
         }
         Action::KillAll => "kill all".to_owned(),
+        Action::Suspend => "suspend".to_owned(),
         Action::Ready(true) => "ready".to_owned(),
         Action::Ready(false) => "unready".to_owned(),
         Action::StartHook(Hook::OnStop) => "start on-stop".to_owned(),
