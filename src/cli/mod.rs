@@ -42,6 +42,8 @@ pub struct Settings {
     pub warn_on_reap: bool,
     /// Whether the server sees the `LAMEDUCK_*` variables.
     pub keep_env: bool,
+    /// The ports whose traffic is watched; none for those the server listens on.
+    pub watch_ports: Vec<u16>,
     /// How log lines are written.
     pub log: LogFormat,
     /// Which log lines are written.
@@ -120,7 +122,8 @@ pub fn read(args: &[OsString], environ: &[(OsString, OsString)]) -> Outcome {
     let resolved = resolve::resolve(line, environ);
     let mut errors = resolved.errors;
     if resolved.explain && errors.is_empty() {
-        let code = u8::from(resolved.findings.contradiction.is_some());
+        let findings = &resolved.findings;
+        let code = u8::from(findings.contradiction.is_some() || findings.never_quiet.is_some());
         return Outcome::out(explain::page(&resolved.settings, &resolved.origins, &resolved.findings), code);
     }
     errors.extend(resolved.findings.refusal);

@@ -5,6 +5,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     Delay,
+    Quiet,
+    MinDelay,
+    WaitIdle,
+    WatchPort,
     DrainTimeout,
     Grace,
     StopSignal,
@@ -43,6 +47,7 @@ pub(super) enum Takes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Topic {
     Stop,
+    Traffic,
     Signals,
     Processes,
     ExitStatus,
@@ -69,9 +74,9 @@ pub(super) struct Spec {
 pub(super) const PREFIX: &str = "LAMEDUCK_";
 
 /// All options, in the order of [`Id`].
-pub(super) const OPTIONS: [Spec; 20] = {
+pub(super) const OPTIONS: [Spec; 24] = {
     use Takes::{Count, List, Nothing, One};
-    use Topic::{About, ExitStatus, Logs, Processes, Signals, Stop};
+    use Topic::{About, ExitStatus, Logs, Processes, Signals, Stop, Traffic};
     [
         option(
             Id::Delay,
@@ -81,6 +86,47 @@ pub(super) const OPTIONS: [Spec; 20] = {
             "0s",
             Stop,
             &["serve on this long after the stop signal, so that", "load balancers notice before the server stops"],
+        ),
+        option(
+            Id::Quiet,
+            None,
+            "quiet",
+            One("TIME"),
+            "",
+            Traffic,
+            &["end the delay early when there was traffic and then", "none for this long; never without traffic"],
+        ),
+        option(
+            Id::MinDelay,
+            None,
+            "min-delay",
+            One("TIME"),
+            "5s with --quiet",
+            Traffic,
+            &["but never earlier than this"],
+        ),
+        option(
+            Id::WaitIdle,
+            None,
+            "wait-idle",
+            One("WHEN"),
+            "auto",
+            Traffic,
+            &[
+                "hold the graceful signal while answers are owed, at",
+                "most half the drain timeout: \"auto\": after a delay,",
+                "for a program not known to finish those by itself;",
+                "\"always\"; \"never\"",
+            ],
+        ),
+        option(
+            Id::WatchPort,
+            None,
+            "watch-port",
+            List("PORT"),
+            "",
+            Traffic,
+            &["the ports whose traffic counts; without it, those", "that the server listens on"],
         ),
         option(
             Id::DrainTimeout,
@@ -226,12 +272,13 @@ pub(super) fn by_flag(flag: &str) -> Option<&'static Spec> {
 
 impl Topic {
     /// All of them, in the order of the help page.
-    pub(super) const ALL: [Self; 6] =
-        [Self::Stop, Self::Signals, Self::Processes, Self::ExitStatus, Self::Logs, Self::About];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Stop, Self::Traffic, Self::Signals, Self::Processes, Self::ExitStatus, Self::Logs, Self::About];
 
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Stop => "The stop",
+            Self::Traffic => "Traffic during the delay",
             Self::Signals => "Signals",
             Self::Processes => "Processes",
             Self::ExitStatus => "Exit status",

@@ -29,9 +29,10 @@ pub mod programs;
 pub mod signal;
 pub mod status;
 pub mod targets;
+pub mod traffic;
 
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 
 pub use action::{Action, Delivery, Hook, Look, Target};
 pub use budget::Budget;
@@ -43,3 +44,4 @@ pub use policy::{Policy, StopSignal};
 pub use process::{Pid, Process, Snapshot};
 pub use signal::{Signal, SignalSet};
 pub use status::WaitStatus;
+pub use traffic::{Quiet, Traffic};

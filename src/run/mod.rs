@@ -11,15 +11,17 @@ mod procfs;
 mod quiet;
 mod say;
 mod start;
+mod watch;
 
 use crate::cli::Settings;
-use crate::core::{Action, Event, Look, Machine, Pid, Signal, Snapshot};
+use crate::core::{Action, Event, Look, Machine, Pid, Signal, Snapshot, Tick};
 use crate::sys::signals::Mask;
 use crate::sys::wait::{self, Reaped};
 use crate::{log, sys};
 use clock::Clock;
 use say::Say;
 use std::collections::VecDeque;
+use watch::shell::Watching;
 
 /// A server under lameduck.
 struct Shell {
@@ -28,6 +30,9 @@ struct Shell {
     own_pid: Pid,
     warn_on_reap: bool,
     say: Say,
+    /// The ports to watch; none for those the server listens on.
+    watch_ports: Vec<u16>,
+    watching: Watching,
     /// The status to leave with, once the machine has said so.
     exit: Option<u8>,
     /// Reused from step to step.
@@ -48,6 +53,8 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
         clock: Clock::start(),
         own_pid,
         warn_on_reap: settings.warn_on_reap,
+        watch_ports: settings.watch_ports.clone(),
+        watching: Watching::Off,
         exit: None,
         actions: Vec::new(),
         say: {
@@ -90,6 +97,17 @@ fn become_subreaper(settings: &Settings, say: &mut Say) {
 // === impl Shell ===
 
 impl Shell {
+    /// The moment by which [`Shell::tick`] must be called though nothing happens.
+    fn next_deadline(&self) -> Option<Tick> {
+        [self.machine.next_deadline(), self.watching.due()].into_iter().flatten().min()
+    }
+
+    /// Does what is due.
+    fn tick(&mut self) {
+        self.watch_traffic();
+        self.feed(Event::Time);
+    }
+
     /// Hands an event to the machine and does what comes of it.
     fn feed(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
@@ -108,6 +126,10 @@ impl Shell {
                 }
             }
             self.actions = actions;
+            if events.is_empty() && self.machine.is_holding() && !self.watching.is_on() {
+                // Nobody else is going to say it.
+                events.push_back(Event::Owed(None));
+            }
         }
     }
 
@@ -123,11 +145,14 @@ impl Shell {
                 self.say.killed(&killed);
             }
             Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
-            Action::Note(note) => self.say.note(&note, &self.machine, self.clock.now()),
+            Action::Note(note) => {
+                self.watch_note(&note);
+                self.say.note(&note, &self.machine, self.clock.now());
+            }
+            Action::Watch(on) => self.set_watching(on),
             Action::Exit(code) => self.exit = Some(code),
-            // Nothing in the settings asks for these yet: readiness, hooks and the watch are to be
-            // performed here.
-            Action::Ready(_) | Action::StartHook(_) | Action::KillHook(_) | Action::Watch(_) => {}
+            // Nothing in the settings asks for these yet: readiness and hooks are to be performed here.
+            Action::Ready(_) | Action::StartHook(_) | Action::KillHook(_) => {}
         }
         None
     }

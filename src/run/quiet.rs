@@ -13,12 +13,12 @@ pub(super) fn wait_to_the_end(shell: &mut Shell) -> u8 {
         if let Some(code) = shell.exit {
             return code;
         }
-        let limit = shell.machine.next_deadline().map(|at| at.saturating_sub(shell.clock.now()));
+        let limit = shell.next_deadline().map(|at| at.saturating_sub(shell.clock.now()));
         match signals::next(limit) {
             Arrival::Signal(Signal::CHLD, _) => shell.reap(),
             Arrival::Signal(signal, sender) if shell.is_own_broken_pipe(signal, sender) => {}
             Arrival::Signal(signal, sender) => shell.feed(Event::Signal(signal, sender)),
-            Arrival::Nothing => shell.feed(Event::Time),
+            Arrival::Nothing => shell.tick(),
         }
     }
 }
