@@ -5,10 +5,11 @@
 //! task definition wants to deploy twice, not thirteen times.
 //!
 //! `options` is the table of what there is; `line` takes the command line apart; `given` finds each
-//! option's value and origin; `value` reads single values; `resolve` puts them together and looks
-//! for contradictions; `help`, `explain` and `timeline` are pages to read.
+//! option's value and origin; `value` reads single values; `extras` puts together those for others to
+//! see, `resolve` all of them, and looks for contradictions; `help`, `explain` and `timeline` are pages to read.
 
 mod explain;
+mod extras;
 mod given;
 mod help;
 mod line;
@@ -22,6 +23,8 @@ mod value;
 mod tests;
 
 use crate::core::{Policy, Signal};
+pub use extras::{Extras, Hook, Place};
+pub(crate) use options::OF_HOOKS;
 use options::{Id, OPTIONS, PREFIX};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -48,6 +51,8 @@ pub struct Settings {
     pub log: LogFormat,
     /// Which log lines are written.
     pub log_level: LogLevel,
+    /// What others are to see of it.
+    pub extras: Extras,
     /// What looks wrong but does not keep the server from starting: one line each.
     pub warnings: Vec<String>,
 }

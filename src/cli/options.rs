@@ -15,6 +15,14 @@ pub(super) enum Id {
     StopOn,
     Repeat,
     Linger,
+    ReadyFile,
+    DrainFile,
+    Unready,
+    OnStop,
+    OnExit,
+    HookTimeout,
+    StateFile,
+    Report,
     Rewrite,
     Group,
     Subreaper,
@@ -48,6 +56,7 @@ pub(super) enum Takes {
 pub(super) enum Topic {
     Stop,
     Traffic,
+    World,
     Signals,
     Processes,
     ExitStatus,
@@ -73,10 +82,13 @@ pub(super) struct Spec {
 /// What every variable of ours begins with.
 pub(super) const PREFIX: &str = "LAMEDUCK_";
 
+/// The variables that a hook finds beside those of the server.
+pub(crate) const OF_HOOKS: [&str; 4] = ["LAMEDUCK_PHASE", "LAMEDUCK_SIGNAL", "LAMEDUCK_MAIN_PID", "LAMEDUCK_EXIT_CODE"];
+
 /// All options, in the order of [`Id`].
-pub(super) const OPTIONS: [Spec; 24] = {
+pub(super) const OPTIONS: [Spec; 32] = {
     use Takes::{Count, List, Nothing, One};
-    use Topic::{About, ExitStatus, Logs, Processes, Signals, Stop, Traffic};
+    use Topic::{About, ExitStatus, Logs, Processes, Signals, Stop, Traffic, World};
     [
         option(
             Id::Delay,
@@ -182,6 +194,54 @@ pub(super) const OPTIONS: [Spec; 24] = {
             Stop,
             &["time for what the server left behind"],
         ),
+        option(Id::ReadyFile, None, "ready-file", One("FILE"), "", World, &["exists while new requests are welcome"]),
+        option(Id::DrainFile, None, "drain-file", One("FILE"), "", World, &["exists from the stop signal to the end"]),
+        option(
+            Id::Unready,
+            None,
+            "unready",
+            One("WHEN"),
+            "start",
+            World,
+            &["readiness goes at the \"start\" of the stop, at its", "\"end\" (when draining begins), or \"never\""],
+        ),
+        option(
+            Id::OnStop,
+            None,
+            "on-stop",
+            One("COMMAND"),
+            "",
+            World,
+            &["run this at the stop signal; the delay counts from", "its end"],
+        ),
+        option(Id::OnExit, None, "on-exit", One("COMMAND"), "", World, &["run this when the server has gone"]),
+        option(
+            Id::HookTimeout,
+            None,
+            "hook-timeout",
+            One("TIME"),
+            "5s",
+            World,
+            &["each of the two is killed after this"],
+        ),
+        option(
+            Id::StateFile,
+            None,
+            "state-file",
+            One("FILE"),
+            "",
+            World,
+            &["the state as JSON, new at each phase; FILE.lock is", "locked while a stop runs"],
+        ),
+        option(
+            Id::Report,
+            None,
+            "report",
+            One("FILE"),
+            "",
+            World,
+            &["write what happened as JSON at the end, at most", "4096 bytes; /dev/termination-log will do"],
+        ),
         option(Id::Rewrite, Some('r'), "rewrite", List("FROM:TO"), "", Signals, &["pass FROM on as TO; TO 0 drops it"]),
         option(
             Id::Group,
@@ -272,13 +332,22 @@ pub(super) fn by_flag(flag: &str) -> Option<&'static Spec> {
 
 impl Topic {
     /// All of them, in the order of the help page.
-    pub(super) const ALL: [Self; 7] =
-        [Self::Stop, Self::Traffic, Self::Signals, Self::Processes, Self::ExitStatus, Self::Logs, Self::About];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Stop,
+        Self::Traffic,
+        Self::World,
+        Self::Signals,
+        Self::Processes,
+        Self::ExitStatus,
+        Self::Logs,
+        Self::About,
+    ];
 
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Stop => "The stop",
             Self::Traffic => "Traffic during the delay",
+            Self::World => "What others see of it",
             Self::Signals => "Signals",
             Self::Processes => "Processes",
             Self::ExitStatus => "Exit status",

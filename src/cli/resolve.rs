@@ -3,7 +3,7 @@
 use super::given::{Given, Origin, Origins, name};
 use super::line::Line;
 use super::options::Id;
-use super::{LogFormat, LogLevel, Settings, value};
+use super::{Extras, LogFormat, LogLevel, Settings, value};
 use crate::core::duration::Written;
 use crate::core::policy::{DEFAULT_DRAIN, Hold, StopOn, StopSignal};
 use crate::core::{Budget, Policy, Quiet, Signal};
@@ -61,15 +61,17 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)]) -> Resolved 
         map_exit: given.list(Id::MapExit, value::map_exit),
         ..Policy::default()
     };
-    let (policy, never_quiet) = with_traffic(policy, &mut given);
+    let (mut policy, never_quiet) = with_traffic(policy, &mut given);
     if let Some((from, _)) = twice(&policy.rewrite) {
         given.refuse(Id::Rewrite, &format!("{from} is rewritten twice: write it once"));
     }
     if let Some((from, _)) = twice(&policy.map_exit) {
         given.refuse(Id::MapExit, &format!("{from} is mapped twice: write it once"));
     }
+    let extras = Extras::read(&mut given, &mut policy);
     let mut settings = Settings {
         policy,
+        extras,
         subreaper: given.switch(Id::Subreaper),
         parent_death_signal: given.one(Id::ParentDeathSignal, value::signal),
         warn_on_reap: given.switch(Id::WarnOnReap),
@@ -94,7 +96,11 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)]) -> Resolved 
     }
     settings.warnings.extend(findings.never_quiet.clone());
     warn(&mut settings, &given.origins, &findings);
+    settings.warnings.extend(settings.extras.warnings(&given.origins));
     settings.warnings.extend(given.unknown_variables());
+    if settings.extras.report.is_some() {
+        settings.extras.shown = Extras::show(&settings, &given.origins, grace);
+    }
     Resolved { settings, origins: given.origins, findings, explain, errors: given.errors }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{LogFormat, LogLevel};
 use crate::core::policy::{Hold, StopOn, StopSignal};
-use crate::core::{Signal, SignalSet, duration};
+use crate::core::{Signal, SignalSet, Unready, duration};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A value, or what is wrong with the text.
@@ -117,6 +118,37 @@ pub(super) fn log_format(text: &str) -> Read<LogFormat> {
 
 pub(super) fn log_level(text: &str) -> Read<LogLevel> {
     word(text, &LogLevel::NAMES)
+}
+
+pub(super) fn unready(text: &str) -> Read<Unready> {
+    word(text, &[("start", Unready::Start), ("end", Unready::End), ("never", Unready::Never)])
+}
+
+/// The name of a file to be written.
+pub(super) fn file(text: &str) -> Read<PathBuf> {
+    let path = PathBuf::from(text);
+    if path.file_name().is_none() || text.ends_with('/') {
+        return Err("not a file: write its name, as in /run/lameduck/ready".to_owned());
+    }
+    Ok(path)
+}
+
+/// A command, split into words as a shell would. No shell is run, so nothing is filled in.
+pub(super) fn command(text: &str) -> Read<Vec<String>> {
+    let words = shell_words::split(text).map_err(|_| "a quote is not closed".to_owned())?;
+    match words.first() {
+        None => Err("no command in it".to_owned()),
+        Some(program) if program.is_empty() => Err("the name of the program is empty".to_owned()),
+        Some(_) => Ok(words),
+    }
+}
+
+/// The time limit of a hook.
+pub(super) fn hook_timeout(text: &str) -> Read<Duration> {
+    match time(text)? {
+        Duration::ZERO => Err("a hook needs time: leave the hook out to run none".to_owned()),
+        limit => Ok(limit),
+    }
 }
 
 /// A switch in the environment.

@@ -4,23 +4,30 @@
 //! server has to be looked after: one blocking call, no timers, no wake-ups, no runtime.
 
 pub(crate) mod clock;
+mod extras;
+mod files;
+mod hooks;
 mod look;
 mod memory;
 mod perform;
 mod procfs;
 mod quiet;
+mod report;
 mod say;
 mod start;
+mod state;
 mod watch;
 
 use crate::cli::Settings;
-use crate::core::{Action, Event, Look, Machine, Pid, Signal, Snapshot, Tick};
+use crate::core::{Action, Delivery, Event, Look, Machine, Pid, Signal, Snapshot, WaitStatus};
 use crate::sys::signals::Mask;
 use crate::sys::wait::{self, Reaped};
-use crate::{log, sys};
+use crate::{exit, log, sys};
 use clock::Clock;
+use extras::Extras;
 use say::Say;
 use std::collections::VecDeque;
+use std::time::Duration;
 use watch::shell::Watching;
 
 /// A server under lameduck.
@@ -30,6 +37,7 @@ struct Shell {
     own_pid: Pid,
     warn_on_reap: bool,
     say: Say,
+    extras: Extras,
     /// The ports to watch; none for those the server listens on.
     watch_ports: Vec<u16>,
     watching: Watching,
@@ -47,10 +55,13 @@ struct Shell {
 pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     let own_pid = sys::process::own_pid();
     let mut say = Say::new(settings);
-    let started = start::server(settings, mask, own_pid);
+    let machine = Machine::new(settings.policy.clone(), start::base_name(settings));
+    let (extras, refused) = Extras::open(settings, &machine, *mask);
+    let started = if refused.is_empty() { Some(start::server(settings, mask, own_pid)) } else { None };
     let mut shell = Shell {
-        machine: Machine::new(settings.policy.clone(), start::base_name(settings)),
+        machine,
         clock: Clock::start(),
+        extras,
         own_pid,
         warn_on_reap: settings.warn_on_reap,
         watch_ports: settings.watch_ports.clone(),
@@ -58,54 +69,60 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
         exit: None,
         actions: Vec::new(),
         say: {
-            say.warnings(&settings.warnings);
+            say.refused(&refused);
             say
         },
     };
+    for warning in &settings.warnings {
+        shell.warn(warning);
+    }
     if own_pid != 1 {
-        become_subreaper(settings, &mut shell.say);
+        shell.become_subreaper(settings);
     }
     if let Some(signal) = settings.parent_death_signal
         && let Err(error) = sys::process::set_parent_death_signal(signal)
     {
-        shell.say.warning(format_args!("--parent-death-signal cannot be set up: {error}"));
+        shell.warn(&format!("--parent-death-signal cannot be set up: {error}"));
     }
     match started {
-        Ok(pid) => {
+        Some(Ok(pid)) => {
             shell.say.started(pid);
+            shell.extras.started(pid, || start::base_name(settings), shell.clock.now());
             shell.feed(Event::Started(pid));
             // Children that ended before signals were blocked have no CHLD left to tell of them.
             shell.reap();
         }
-        Err(failure) => {
+        Some(Err(failure)) => {
             shell.say.failure(&failure);
             shell.feed(Event::NotStarted(failure.code));
         }
+        None => shell.feed(Event::NotStarted(exit::OWN_ERROR)),
     }
     quiet::wait_to_the_end(&mut shell)
-}
-
-/// Not PID 1: orphans come to us all the same, as they would to PID 1.
-fn become_subreaper(settings: &Settings, say: &mut Say) {
-    if let Err(error) = sys::process::become_subreaper()
-        && settings.subreaper
-    {
-        say.warning(format_args!("--subreaper: orphans cannot be adopted here: {error}"));
-    }
 }
 
 // === impl Shell ===
 
 impl Shell {
-    /// The moment by which [`Shell::tick`] must be called though nothing happens.
-    fn next_deadline(&self) -> Option<Tick> {
-        [self.machine.next_deadline(), self.watching.due()].into_iter().flatten().min()
-    }
-
     /// Does what is due.
     fn tick(&mut self) {
         self.watch_traffic();
         self.feed(Event::Time);
+    }
+
+    /// Not PID 1: orphans come to us all the same, as they would to PID 1.
+    fn become_subreaper(&mut self, settings: &Settings) {
+        if let Err(error) = sys::process::become_subreaper()
+            && settings.subreaper
+        {
+            self.warn(&format!("--subreaper: orphans cannot be adopted here: {error}"));
+        }
+    }
+
+    /// Something is wrong that keeps nothing from going on.
+    fn warn(&mut self, text: &str) {
+        self.say.warning(format_args!("{text}"));
+        self.extras.warning(|| text.to_owned());
     }
 
     /// Hands an event to the machine and does what comes of it.
@@ -126,6 +143,7 @@ impl Shell {
                 }
             }
             self.actions = actions;
+            self.settle();
             if events.is_empty() && self.machine.is_holding() && !self.watching.is_on() {
                 // Nobody else is going to say it.
                 events.push_back(Event::Owed(None));
@@ -133,26 +151,60 @@ impl Shell {
         }
     }
 
+    /// Tells others where things stand now, and the log what kept them from being told.
+    fn settle(&mut self) {
+        self.extras.settled(&self.machine, self.clock.now());
+        for trouble in self.extras.troubles() {
+            self.warn(&trouble);
+        }
+    }
+
+    /// How long to wait for a signal before something else is due.
+    fn wait_at_most(&self) -> Option<Duration> {
+        let deadline = [self.machine.next_deadline(), self.watching.due()].into_iter().flatten().min();
+        let deadline = deadline.map(|at| at.saturating_sub(self.clock.now()));
+        [deadline, self.extras.wait_at_most()].into_iter().flatten().min()
+    }
+
     /// Does one thing, and returns what came of it if the machine is to know.
     fn perform(&mut self, action: Action) -> Option<Event> {
         match action {
             Action::Send(delivery) => match perform::send(delivery) {
-                Ok(()) => self.say.forwarded(delivery),
-                Err(error) => self.say.undelivered(delivery, &error),
+                Ok(()) => {
+                    self.extras.delivered(delivery);
+                    self.say.forwarded(delivery);
+                }
+                Err(error) => {
+                    self.say.undelivered(delivery, &error);
+                    let Delivery { to, signal, .. } = delivery;
+                    self.extras.warning(|| format!("{signal} could not be sent to process {}: {error}", to.pid()));
+                }
             },
             Action::KillAll => {
                 let killed = perform::kill_all(self.own_pid, self.machine.main());
+                self.extras.killed(&killed);
                 self.say.killed(&killed);
             }
             Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
             Action::Note(note) => {
                 self.watch_note(&note);
+                self.extras.note(&note, &self.machine, self.clock.now());
                 self.say.note(&note, &self.machine, self.clock.now());
             }
+            Action::Ready(ready) => self.extras.ready(ready),
+            Action::StartHook(hook) => {
+                if !self.extras.start_hook(hook, &self.machine, self.clock.now()) {
+                    return Some(Event::HookEnded(hook));
+                }
+            }
+            Action::KillHook(hook) => self.extras.kill_hook(hook),
+            Action::Exit(code) => {
+                // The server may be there still, if it could not be reaped.
+                self.set_watching(false);
+                self.extras.exit(&self.machine, self.clock.now());
+                self.exit = Some(code);
+            }
             Action::Watch(on) => self.set_watching(on),
-            Action::Exit(code) => self.exit = Some(code),
-            // Nothing in the settings asks for these yet: readiness and hooks are to be performed here.
-            Action::Ready(_) | Action::StartHook(_) | Action::KillHook(_) => {}
         }
         None
     }
@@ -160,7 +212,11 @@ impl Shell {
     fn look(&self, wanted: Look) -> Snapshot {
         match wanted {
             Look::Main(main) => look::at_main(main),
-            Look::Children => look::at_children(self.own_pid),
+            Look::Children => {
+                let mut seen = look::at_children(self.own_pid);
+                seen.processes.retain(|process| !self.extras.owns(process));
+                seen
+            }
         }
     }
 
@@ -168,12 +224,23 @@ impl Shell {
     fn reap(&mut self) {
         let children_left = loop {
             match wait::reap() {
-                Reaped::Child(pid, status) => self.feed(Event::Died(pid, status)),
+                Reaped::Child(pid, status) => self.ended(pid, status),
                 Reaped::NoneYet => break true,
                 Reaped::NoChildren => break false,
             }
         };
         self.feed(Event::Reaped { children_left });
+    }
+
+    /// A child of ours has ended and was reaped.
+    fn ended(&mut self, pid: Pid, status: WaitStatus) {
+        match self.extras.hook_ended(pid, status, self.clock.now()) {
+            Some((run, killed)) => {
+                self.say.hook_ended(&run, status, killed, &self.machine, self.clock.now());
+                self.feed(Event::HookEnded(run.hook));
+            }
+            None => self.feed(Event::Died(pid, status)),
+        }
     }
 
     /// A signal that we caused ourselves by writing to a log that nobody reads.

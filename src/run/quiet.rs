@@ -13,8 +13,7 @@ pub(super) fn wait_to_the_end(shell: &mut Shell) -> u8 {
         if let Some(code) = shell.exit {
             return code;
         }
-        let limit = shell.next_deadline().map(|at| at.saturating_sub(shell.clock.now()));
-        match signals::next(limit) {
+        match signals::next(shell.wait_at_most()) {
             Arrival::Signal(Signal::CHLD, _) => shell.reap(),
             Arrival::Signal(signal, sender) if shell.is_own_broken_pipe(signal, sender) => {}
             Arrival::Signal(signal, sender) => shell.feed(Event::Signal(signal, sender)),

@@ -21,7 +21,7 @@ fn refused(init: Init, what: &str) -> Vec<String> {
 }
 
 /// Each flag with values it must refuse.
-const WRONG: [(&str, &[&str]); 14] = [
+const WRONG: [(&str, &[&str]); 19] = [
     ("--delay", &["", "x", "-5s", "5q", "1s1", "99999999999999999999s", "1e3", "NaN", "five"]),
     ("--drain-timeout", &["never", "-1", "1 year", "s"]),
     ("--grace", &["none", "soon"]),
@@ -34,6 +34,11 @@ const WRONG: [(&str, &[&str]); 14] = [
     ("--parent-death-signal", &["FOO", "0", "none"]),
     ("--log", &["xml", ""]),
     ("--log-level", &["loud", "5"]),
+    ("--ready-file", &["", "/", "/run/", ".."]),
+    ("--state-file", &["/", "x/"]),
+    ("--unready", &["now", "", "1"]),
+    ("--on-stop", &["", " ", "echo 'x", "'' x"]),
+    ("--hook-timeout", &["0", "none", "-1s"]),
     ("-d", &["15 minutes"]),
     ("-r", &["1"]),
 ];

@@ -1,6 +1,7 @@
 //! Whole command lines and environments.
 
 mod anything;
+mod extras;
 mod pages;
 mod traffic;
 
@@ -248,7 +249,7 @@ fn one_error_names_flag_or_variable_and_what_was_wrong() {
 
 #[test]
 fn options_of_other_programs_and_other_times_do_not_exist() {
-    for flag in ["--ready-file", "--on-stop", "--report", "--color", "-c"] {
+    for flag in ["--pre-stop", "--color", "-c"] {
         assert!(errors(&[flag, "x"], &[])[0].starts_with(&format!("{flag}: unknown flag")), "{flag}");
     }
 }

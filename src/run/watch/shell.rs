@@ -4,22 +4,19 @@
 use super::{Outcome, Watch};
 use crate::core::traffic::Evidence;
 use crate::core::{Event, Note, Phase, Tick};
-use crate::json::Value;
 use crate::run::Shell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The traffic of this stop, as far as anybody looks at it.
 #[derive(Default)]
 pub(in crate::run) enum Watching {
-    /// Nobody does: there is no stop, or nothing to look for.
+    /// Nobody does: there is no stop, or nothing to look for, or it is over.
     #[default]
     Off,
     /// It is watched.
     On(Box<Watch>),
     /// It could not be seen, because of this.
     Blind(String),
-    /// It was, on these ports.
-    Over(Box<Evidence>, Vec<u16>),
 }
 
 // === impl Watching ===
@@ -29,7 +26,7 @@ impl Watching {
     pub(in crate::run) fn due(&self) -> Option<Tick> {
         match self {
             Self::On(watch) => Some(watch.due()),
-            Self::Off | Self::Blind(_) | Self::Over(..) => None,
+            Self::Off | Self::Blind(_) => None,
         }
     }
 
@@ -48,11 +45,16 @@ impl Shell {
         if on {
             let began = self.machine.stop_began().unwrap_or(now);
             self.watching = Watching::On(Box::new(Watch::new(began, self.watch_ports.clone(), self.own_pid)));
-        } else if let Watching::On(watch) = &self.watching {
-            let evidence = watch.evidence(now, self.machine.policy().delay);
-            self.watching = Watching::Over(Box::new(evidence), watch.ports().to_vec());
-            self.say.traffic_in_full(&self.traffic());
+            return;
         }
+        let signal = self.machine.stop().map_or_else(String::new, |(_, signal)| signal.to_string());
+        let told = match std::mem::take(&mut self.watching) {
+            Watching::Off => return,
+            Watching::Blind(why) => Evidence::json_of_nothing(&why),
+            Watching::On(watch) => watch.evidence(now, self.machine.policy().delay).json(watch.ports(), &signal),
+        };
+        self.say.traffic_in_full(&told);
+        self.extras.traffic(told);
     }
 
     /// What the machine notes may be of interest to the watch.
@@ -81,7 +83,7 @@ impl Shell {
         }
         // An extra must not take the stop with it.
         let Ok(outcome) = catch_unwind(AssertUnwindSafe(|| watch.work(&self.clock))) else {
-            self.say.warning(format_args!("the traffic is not watched any more: this is a mistake in lameduck"));
+            self.warn("a mistake in lameduck: the traffic is not watched any more");
             return self.go_blind("the watch failed".to_owned());
         };
         match outcome {
@@ -106,21 +108,6 @@ impl Shell {
         self.watching = Watching::Blind(why);
         if self.machine.is_holding() {
             self.feed(Event::Owed(None));
-        }
-    }
-
-    /// What the report says under `traffic`; null when nobody was asked to look.
-    #[must_use]
-    pub(in crate::run) fn traffic(&self) -> Value {
-        let signal = self.machine.stop().map_or_else(String::new, |(_, signal)| signal.to_string());
-        match &self.watching {
-            Watching::Off => Value::Null,
-            Watching::Blind(why) => Evidence::json_of_nothing(why),
-            Watching::Over(evidence, ports) => evidence.json(ports, &signal),
-            // The server could not be reaped.
-            Watching::On(watch) => {
-                watch.evidence(self.clock.now(), self.machine.policy().delay).json(watch.ports(), &signal)
-            }
         }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod http;
 pub(crate) mod init;
 pub(crate) mod procfs;
 mod running;
+pub(crate) mod schema;
 mod tap;
 mod world;
 
