@@ -31,4 +31,5 @@ mod status;
 mod stop;
 mod streams;
 mod tty;
+mod watch;
 mod wrapper;
