@@ -1,6 +1,6 @@
 //! Questions to the kernel's socket diagnostics, and their answers datagram by datagram.
 
-use super::sock_diag::{self, FAMILIES, Message, Socket};
+use super::sock_diag::{self, Message, Socket};
 use super::table::Step;
 use crate::core::Tick;
 use crate::sys::netlink::{Received, SockDiag};
@@ -48,10 +48,11 @@ impl<K: Kernel> Dump<K> {
         Self { kernel, sequence: 0, questions: Vec::new(), asked: None, answered: false }
     }
 
-    /// Begins anew: which sockets in these states there are on these ports, in both families.
-    pub(super) fn begin(&mut self, states: u32, ports: &[u16]) {
-        let each_family = |port: &u16| FAMILIES.map(|family| (family, states, *port));
-        self.questions = ports.iter().flat_map(each_family).collect();
+    /// Begins anew: which sockets in these states there are in each of these families, on one port or
+    /// (0) on any.
+    pub(super) fn begin(&mut self, families: &[u8], states: u32, port: u16) {
+        self.questions.clear();
+        self.questions.extend(families.iter().map(|family| (*family, states, port)));
         self.asked = None;
         self.answered = false;
     }

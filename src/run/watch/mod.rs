@@ -58,6 +58,7 @@ pub(super) struct Watch {
     /// The ports that were asked for.
     given: Vec<u16>,
     ports: Vec<u16>,
+    families: Vec<u8>,
     table: Option<Table>,
     stage: Stage,
     /// When there is something to do.
@@ -113,6 +114,7 @@ impl Watch {
             own_pid,
             given,
             ports: Vec::new(),
+            families: Vec::new(),
             table: None,
             stage: Stage::Finding(Vec::new()),
             due: began,
@@ -198,19 +200,21 @@ impl Watch {
         self.round = Round { began: now, opens: proc_net::connections_accepted(), ..Round::default() };
         self.traffic.begin_sample();
         if let Some(table) = &mut self.table {
-            table.begin(Wanted::Ports(&self.ports));
+            table.begin(Wanted::Ports(&self.ports, &self.families));
         }
     }
 
     fn read_piece(&mut self, now: Tick) -> io::Result<Step> {
-        let Self { table: Some(table), stage, ports, traffic, round, .. } = self else { return Ok(Step::Complete) };
+        let Self { table: Some(table), stage, ports, families, traffic, round, .. } = self else {
+            return Ok(Step::Complete);
+        };
         match stage {
             Stage::Finding(listeners) => table.step(now, Wanted::Listeners, |entry| {
                 if let Entry::Listener(listener) = entry {
                     listeners.push(listener);
                 }
             }),
-            Stage::Waiting | Stage::Sampling => table.step(now, Wanted::Ports(ports), |entry| match entry {
+            Stage::Waiting | Stage::Sampling => table.step(now, Wanted::Ports(ports, families), |entry| match entry {
                 Entry::Listener(listener) => round.accept_queue = round.accept_queue.saturating_add(listener.queue),
                 Entry::Connection(id, counters) => {
                     round.too_many |= !traffic.connection(now, id, counters.as_ref());
@@ -227,6 +231,7 @@ impl Watch {
                 return Outcome::Blind("no TCP port of the server was found".to_owned());
             }
             self.ports = found.ports;
+            self.families = found.families;
             self.traffic.set_alone(found.alone);
             self.stage = Stage::Waiting;
             self.due = now;

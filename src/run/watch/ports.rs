@@ -1,5 +1,6 @@
 //! Whose ports are watched: those that the server listens on, found at the stop signal.
 
+use super::sock_diag::FAMILIES;
 use super::table::Listener;
 use crate::core::Pid;
 use crate::run::{look, procfs};
@@ -10,11 +11,13 @@ use std::fs;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) ports: Vec<u16>,
+    /// The families in which they are listened on, and so those of their connections.
+    pub(super) families: Vec<u8>,
     /// Nobody listens in this network namespace on any other, but for ourselves.
     pub(super) alone: bool,
 }
 
-/// More ports are not watched: each is a question to the kernel in every sample.
+/// More ports are not watched: each connection of the namespace is compared with all of them.
 const MOST: usize = 32;
 
 /// Picks the ports to watch out of all that is listened on: those `given`, or else those of our
@@ -23,11 +26,21 @@ pub(super) fn choose(mut listeners: Vec<Listener>, given: &[u16], own_pid: Pid) 
     let ours = procfs::sockets(own_pid);
     listeners.retain(|listener| !ours.contains(&u64::from(listener.inode)));
     let mut ports = if given.is_empty() { of_descendants(&listeners, own_pid) } else { given.to_vec() };
-    ports.sort_unstable();
-    ports.dedup();
-    ports.truncate(MOST);
+    let mut once = Vec::new();
+    ports.retain(|port| {
+        let new = once.len() < MOST && !once.contains(port);
+        if new {
+            once.push(*port);
+        }
+        new
+    });
     let alone = listeners.iter().all(|listener| ports.contains(&listener.port));
-    Found { ports, alone }
+    // Of a port that nobody listens on (yet) it is not known.
+    let listened_on = |family: u8, port: &u16| listeners.iter().any(|l| l.port == *port && l.family == family);
+    let unknown = ports.iter().any(|port| !FAMILIES.into_iter().any(|family| listened_on(family, port)));
+    let wanted = |family: &u8| unknown || ports.iter().any(|port| listened_on(*family, port));
+    let families = FAMILIES.into_iter().filter(wanted).collect();
+    Found { ports, families, alone }
 }
 
 fn of_descendants(listeners: &[Listener], own_pid: Pid) -> Vec<u16> {

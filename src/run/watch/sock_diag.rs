@@ -55,6 +55,8 @@ pub(super) enum Message {
 /// What the kernel says of one socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Socket {
+    /// The address family.
+    pub(super) family: u8,
     pub(super) listens: bool,
     /// The port on our side.
     pub(super) port: u16,
@@ -124,6 +126,7 @@ fn read(message: &[u8]) -> Option<Message> {
 fn socket(body: &[u8]) -> Option<Socket> {
     let attributes = body.get(SOCKET..)?;
     Some(Socket {
+        family: *body.first()?,
         listens: *body.get(1)? == LISTEN,
         port: body.get(4..6)?.try_into().map(u16::from_be_bytes).ok()?,
         cookie: long(body, 44)?,

@@ -2,7 +2,7 @@
 
 use super::dump::Dump;
 use super::proc_net::{self, Line, Reading, State};
-use super::sock_diag::{Socket, states};
+use super::sock_diag::{FAMILIES, Socket, states};
 use crate::core::Tick;
 use crate::core::traffic::{Counters, Source};
 use crate::sys::netlink::SockDiag;
@@ -33,6 +33,8 @@ pub(super) enum Entry {
 /// A socket that listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Listener {
+    /// The address family; 0 where that is not to be seen.
+    pub(super) family: u8,
     pub(super) port: u16,
     pub(super) inode: u32,
     pub(super) uid: u32,
@@ -45,8 +47,12 @@ pub(super) struct Listener {
 pub(super) enum Wanted<'a> {
     /// Every socket that listens.
     Listeners,
-    /// All there is on these ports.
-    Ports(&'a [u16]),
+    /// All there is on these ports, in these families.
+    ///
+    /// A family is a walk through the kernel's whole table, that of all containers of a machine: some
+    /// milliseconds where it is large. So it is not walked for a family in which nobody listens, and
+    /// once for all ports.
+    Ports(&'a [u16], &'a [u8]),
 }
 
 /// The table.
@@ -75,8 +81,11 @@ impl Table {
     pub(super) fn begin(&mut self, wanted: Wanted<'_>) {
         match &mut self.reader {
             Reader::SockDiag(dump) => match wanted {
-                Wanted::Listeners => dump.begin(states::LISTENING, &[0]),
-                Wanted::Ports(ports) => dump.begin(states::LISTENING | states::CONNECTED, ports),
+                Wanted::Listeners => dump.begin(&FAMILIES, states::LISTENING, 0),
+                Wanted::Ports(ports, families) => {
+                    let only = if let [port] = ports { *port } else { 0 };
+                    dump.begin(families, states::LISTENING | states::CONNECTED, only);
+                }
             },
             Reader::Proc { tables, reading, read_any } => {
                 *tables = proc_net::TABLES.to_vec();
@@ -91,10 +100,15 @@ impl Table {
     /// The table is not to be had, or not all of it.
     pub(super) fn step(&mut self, now: Tick, wanted: Wanted<'_>, mut each: impl FnMut(Entry)) -> io::Result<Step> {
         match &mut self.reader {
-            Reader::SockDiag(dump) => dump.step(now, &mut self.buffer, |socket| each(socket.into())),
+            Reader::SockDiag(dump) => dump.step(now, &mut self.buffer, |socket| {
+                if is_wanted(socket.listens, socket.port, wanted) {
+                    each(socket.into());
+                }
+            }),
             Reader::Proc { tables, reading, read_any } => {
                 if let Some(open) = reading {
-                    let wanted_entry = |line| entry(line).filter(|_| is_wanted(line, wanted));
+                    let wanted_entry =
+                        |line| entry(line).filter(|_| is_wanted(line.state == State::Listening, line.port, wanted));
                     if open.read(&mut self.buffer, |line| wanted_entry(line).into_iter().for_each(&mut each))? {
                         return Ok(Step::More);
                     }
@@ -115,17 +129,17 @@ impl Table {
     }
 }
 
-fn is_wanted(line: Line, wanted: Wanted<'_>) -> bool {
+fn is_wanted(listens: bool, port: u16, wanted: Wanted<'_>) -> bool {
     match wanted {
-        Wanted::Listeners => line.state == State::Listening,
-        Wanted::Ports(ports) => ports.contains(&line.port),
+        Wanted::Listeners => listens,
+        Wanted::Ports(ports, _) => ports.contains(&port),
     }
 }
 
 fn entry(line: Line) -> Option<Entry> {
     let Line { state, port, receive_queue, uid, inode } = line;
     match state {
-        State::Listening => Some(Entry::Listener(Listener { port, inode, uid, queue: receive_queue })),
+        State::Listening => Some(Entry::Listener(Listener { family: 0, port, inode, uid, queue: receive_queue })),
         State::Connected => Some(Entry::Connection(0, None)),
         State::Other => None,
     }
@@ -133,9 +147,9 @@ fn entry(line: Line) -> Option<Entry> {
 
 impl From<Socket> for Entry {
     fn from(socket: Socket) -> Self {
-        let Socket { listens, port, cookie, receive_queue, uid, inode, counters } = socket;
+        let Socket { family, listens, port, cookie, receive_queue, uid, inode, counters } = socket;
         if listens {
-            Self::Listener(Listener { port, inode, uid, queue: receive_queue })
+            Self::Listener(Listener { family, port, inode, uid, queue: receive_queue })
         } else {
             Self::Connection(cookie, counters)
         }

@@ -56,7 +56,7 @@ fn with_proc_net_masked_requests_are_seen_and_no_delay_is_cut_short() {
         Watched::start_in(Init::new().through(mask), &["--delay", "4s", "--min-delay", "0", "--quiet", "500ms"], &[]);
     let mut client = watched.client();
     let began = watched.stop();
-    client.busy(Duration::from_millis(1_000));
+    client.busy(Duration::from_secs(1));
     let traffic = watched.ended();
     assert_eq!(traffic["ended"], "delay");
     assert!(began.elapsed() >= Duration::from_secs(4));

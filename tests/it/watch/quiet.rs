@@ -49,7 +49,8 @@ fn sparse_traffic_and_none_wait_the_whole_delay() {
     let began = Instant::now();
     let flags = ["--delay", "6s", "--min-delay", "1s", "--quiet", "1s"];
     let (mut sparse, mut none) = (alone(&flags), alone(&flags));
-    (sparse.stop(), none.stop());
+    sparse.stop();
+    none.stop();
     requests(&sparse.run, sparse.port, 2, "2");
     let traffic = sparse.ended();
     assert_eq!((&traffic["ended"], &traffic["requests"]), (&"delay".into(), &2.into()));

@@ -3,7 +3,7 @@
 use crate::core::Tick;
 use crate::core::fixtures::{ms, secs};
 use crate::run::watch::dump::{Dump, Kernel, TIME_OUT};
-use crate::run::watch::sock_diag::{Message, Socket, messages, request, states};
+use crate::run::watch::sock_diag::{FAMILIES, Message, Socket, messages, request, states};
 use crate::run::watch::table::Step;
 use crate::sys::netlink::Received;
 use nix::errno::Errno;
@@ -73,7 +73,7 @@ fn refused(sequence: u32, errno: Errno) -> Vec<u8> {
 fn read(script: impl IntoIterator<Item = Does>) -> (Vec<u64>, io::Result<()>, Tick) {
     let mut kernel = Scripted { script: script.into_iter().collect(), ..Scripted::default() };
     let mut dump = Dump::new(&mut kernel);
-    dump.begin(states::CONNECTED, &[8_080]);
+    dump.begin(&FAMILIES, states::CONNECTED, 8_080);
     let (mut found, mut now, mut buffer) = (Vec::new(), ms(0), vec![0; 32 * 1024]);
     let ended = loop {
         match dump.step(now, &mut buffer, |socket: Socket| found.push(socket.cookie)) {
