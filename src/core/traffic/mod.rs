@@ -62,7 +62,7 @@ pub struct Traffic {
     /// When the last one was complete, and what it showed.
     last: Option<(Tick, Shown)>,
     connections_at_stop: Option<u32>,
-    /// Connections that the namespace had accepted at the first sample, and has since.
+    /// Connections that the namespace had accepted at the stop signal, and has since.
     opens_at_first: Option<u64>,
     opens: Option<u64>,
     /// Connections that were seen for the first time after the first sample.
@@ -77,8 +77,8 @@ pub struct Traffic {
     last_request: Option<Tick>,
     /// The last sign of anybody out there, requests or not.
     last_activity: Option<Tick>,
-    /// In how many samples there was one.
-    active_samples: u32,
+    /// The first.
+    first_activity: Option<Tick>,
     /// For how many samples running there was none.
     silent_samples: u32,
     delay_over: Option<(Tick, Ended, u32)>,
@@ -173,9 +173,10 @@ impl Source {
 // === impl Traffic ===
 
 impl Traffic {
-    /// Nothing seen yet of a stop that began at `began`, in a network namespace that may be shared.
+    /// Nothing seen yet of a stop that began at `began`, in a network namespace that may be shared and
+    /// has accepted so many connections so far.
     #[must_use]
-    pub fn new(began: Tick, source: Source) -> Self {
+    pub fn new(began: Tick, source: Source, opens: Option<u64>) -> Self {
         Self {
             began,
             source,
@@ -185,8 +186,8 @@ impl Traffic {
             samples: 0,
             last: None,
             connections_at_stop: None,
-            opens_at_first: None,
-            opens: None,
+            opens_at_first: opens,
+            opens,
             fresh: 0,
             unseen: 0,
             requests: 0,
@@ -195,7 +196,7 @@ impl Traffic {
             last_connection: None,
             last_request: None,
             last_activity: None,
-            active_samples: 0,
+            first_activity: None,
             silent_samples: 0,
             delay_over: None,
             told: None,
@@ -280,7 +281,7 @@ impl Traffic {
         }
         if first {
             self.connections_at_stop = Some(shown.connections);
-            self.opens_at_first = opens;
+            self.opens_at_first = self.opens_at_first.or(opens);
         }
         let opened = opens.zip(self.opens).map_or(0, |(opens, before)| opens.saturating_sub(before));
         self.opens = opens.or(self.opens);
@@ -299,7 +300,7 @@ impl Traffic {
         let opened_at = (opened > 0).then_some(now);
         let active_at = last_received.max(last_connection).max(unseen_at).max(opened_at);
         if active_at.is_some() {
-            self.active_samples += 1;
+            self.first_activity = self.first_activity.or(active_at);
             self.silent_samples = 0;
             self.last_activity = self.last_activity.max(active_at);
         } else {

@@ -14,8 +14,8 @@ use std::time::Duration;
 /// that was seen.
 const MISSING: u64 = 5;
 
-/// Traffic in fewer samples than these is a burst, from which no rate follows.
-const LEAST_ACTIVE_SAMPLES: u32 = 3;
+/// Traffic that lasted no longer than this is a burst, from which no rate follows.
+const LONGEST_BURST: Duration = Duration::from_millis(500);
 
 /// Silence must be seen in so many samples running, whatever the clock says: a container may have been
 /// frozen in between.
@@ -50,7 +50,7 @@ impl Traffic {
         let sees_all = self.source == super::Source::SockDiag && self.opens.is_some();
         let Some(last) = self.last_activity.filter(|_| sees_all) else { return false };
         now.saturating_sub(delay_began) >= quiet.min_delay
-            && self.active_samples >= LEAST_ACTIVE_SAMPLES
+            && self.first_activity.is_some_and(|first| last.saturating_sub(first) > LONGEST_BURST)
             && self.silent_samples >= LEAST_SILENT_SAMPLES
             && now.saturating_sub(last) >= quiet.silence
             && is_no_chance(now.saturating_sub(last), now.saturating_sub(self.began), self.requests)

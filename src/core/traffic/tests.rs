@@ -20,7 +20,7 @@ struct Watched {
 impl Watched {
     /// So many idle connections when the stop comes, and the first sample taken.
     fn with(idle: u64) -> Self {
-        let mut traffic = Traffic::new(BEGAN, Source::SockDiag);
+        let mut traffic = Traffic::new(BEGAN, Source::SockDiag, Some(1_000));
         traffic.set_alone(true);
         let mut watched =
             Self { traffic, now: BEGAN, connections: Vec::new(), opens: Some(1_000), next_id: 0, queue: 0 };
@@ -142,6 +142,17 @@ fn a_connection_that_nobody_saw_is_one_request() {
     let evidence = watched.over(secs(15), Ended::Delay);
     assert_eq!((evidence.requests, evidence.new_connections), (Some(3), Some(3)));
     assert_eq!(evidence.last_request, Some(ms(750)));
+}
+
+#[test]
+fn what_comes_before_the_first_sample_counts_by_connections() {
+    let mut traffic = Traffic::new(BEGAN, Source::SockDiag, Some(10));
+    traffic.set_alone(true);
+    let counters = Counters { received: 100, sent: 9, segments_in: 1, segments_out: 1, ..Counters::default() };
+    traffic.connection(BEGAN + ms(40), 1, Some(&counters));
+    traffic.end_of_sample(BEGAN + ms(40), 0, Some(12));
+    let evidence = traffic.evidence(BEGAN + ms(40), secs(1), BEGAN + secs(1));
+    assert_eq!((evidence.new_connections, evidence.requests), (Some(2), Some(2)));
 }
 
 #[test]
@@ -282,7 +293,7 @@ fn silence_must_be_seen_and_not_only_have_passed() {
 #[test]
 fn answers_owed_are_counted_as_long_as_they_are_worth_it() {
     let mut watched = Watched::with(2);
-    watched.pass(ms(1));
+    watched.pass(ms(50));
     watched.ask(0);
     watched.pass(ms(250));
     assert_eq!(watched.sample().owed, 1);
@@ -341,7 +352,7 @@ fn a_server_that_dies_in_the_delay_leaves_what_was_seen() {
 
 #[test]
 fn where_only_connections_are_seen_the_verdict_is_about_those() {
-    let mut traffic = Traffic::new(BEGAN, Source::Proc);
+    let mut traffic = Traffic::new(BEGAN, Source::Proc, Some(7));
     traffic.set_alone(true);
     for (quarter, opens) in [(0, 7), (1, 7), (2, 9), (3, 9)] {
         traffic.begin_sample();
@@ -367,7 +378,7 @@ fn memory_does_not_grow_with_the_delay_or_the_clients() {
         watched.sample();
     }
     assert_eq!(watched.over(secs(3_600), Ended::Delay).per_second.len(), MOST_ROWS);
-    let mut traffic = Traffic::new(BEGAN, Source::SockDiag);
+    let mut traffic = Traffic::new(BEGAN, Source::SockDiag, Some(1_000));
     let taken = (0..200_000_u64).filter(|id| traffic.connection(BEGAN, *id, Some(&Counters::default()))).count();
     assert_eq!(taken, MOST_CONNECTIONS);
 }

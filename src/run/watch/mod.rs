@@ -105,10 +105,10 @@ pub(super) enum Outcome {
 // === impl Watch ===
 
 impl Watch {
-    /// A watch that has seen nothing yet. `given` are the ports to watch; none for those of the server.
+    /// A watch that has seen no connection yet. `given` are the ports to watch; none for those of the server.
     pub(super) fn new(began: Tick, given: Vec<u16>, own_pid: Pid) -> Self {
         Self {
-            traffic: Traffic::new(began, Source::SockDiag),
+            traffic: Traffic::new(began, Source::SockDiag, proc_net::connections_accepted()),
             began,
             delay_ends: None,
             own_pid,

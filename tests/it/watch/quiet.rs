@@ -37,7 +37,7 @@ fn it_lasts_at_least_as_long_as_was_asked_for() {
     needs!("nsenter", "ip");
     let mut watched = alone(&["--delay", "5m", "--min-delay", "4s", "--quiet", "500ms"]);
     let began = watched.stop();
-    requests(&watched.run, watched.port, 30, "0.03");
+    requests(&watched.run, watched.port, 40, "0.05");
     let traffic = watched.ended();
     assert_eq!(traffic["ended"], "quiet");
     assert!(began.elapsed() >= Duration::from_secs(4));

@@ -20,7 +20,7 @@ fn the_last_request_and_the_count_are_the_clients_own() {
     assert_eq!((&traffic["source"], &traffic["connections_at_stop"]), (&"sock_diag".into(), &1.into()));
     // A request may fall between the stop signal and the first sample.
     let counted = traffic["requests"].as_u64().unwrap();
-    assert!(counted <= requests && counted + 10 >= requests, "{counted}, and the client says {requests}");
+    assert!(counted <= requests && counted + 25 >= requests, "{counted}, and the client says {requests}");
     let rows = traffic["per_second"].as_array().unwrap();
     assert_eq!(rows.iter().map(|row| row["requests"].as_u64().unwrap()).sum::<u64>(), counted);
     let sum = reported + seconds(&traffic["margin_s"]);
@@ -57,7 +57,7 @@ fn a_server_that_dies_in_the_delay_and_a_hurried_stop_are_no_judges() {
     needs!();
     let mut watched = Watched::start(&["--delay", "10m"], &[]);
     watched.stop();
-    watched.client().busy(Duration::from_millis(600));
+    watched.client().busy(Duration::from_secs(2));
     let main = watched.run.main();
     watched.run.signal_to(main, nix::libc::SIGKILL);
     watched.run.expect_exit(137);
@@ -65,7 +65,7 @@ fn a_server_that_dies_in_the_delay_and_a_hurried_stop_are_no_judges() {
     assert_eq!((&traffic["ended"], &traffic["held_s"]), (&"died".into(), &serde_json::Value::Null));
     let mut watched = Watched::start(&["--delay", "10m"], &[]);
     watched.stop();
-    watched.client().busy(Duration::from_millis(600));
+    watched.client().busy(Duration::from_secs(2));
     watched.run.signal(nix::libc::SIGTERM);
     let traffic = watched.ended();
     assert_eq!((&traffic["ended"], &traffic["margin_s"]), (&"hurried".into(), &serde_json::Value::Null));
