@@ -6,8 +6,8 @@ use super::resolve::Findings;
 use super::timeline;
 use super::{Hook, Place, Settings};
 use crate::core::duration::Written;
-use crate::core::policy::{StopOn, StopSignal};
-use crate::core::{Budget, Unready};
+use crate::core::policy::{Hold, StopOn, StopSignal};
+use crate::core::{Budget, Policy, Unready};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -55,6 +55,7 @@ fn stop(text: &mut String, settings: &Settings, findings: &Findings) {
     let budget = Budget::of(&settings.policy);
     let _ = writeln!(text, "\nThe stop, when everything takes as long as it may\n");
     *text += &timeline::draw(&settings.policy, findings.grace);
+    traffic(text, &settings.policy, findings);
     let _ = writeln!(text, "\n  {budget}");
     if let (Some(total), Some(grace)) = (budget.total(), findings.grace)
         && findings.contradiction.is_none()
@@ -68,6 +69,33 @@ fn stop(text: &mut String, settings: &Settings, findings: &Findings) {
     }
 }
 
+/// What the traffic may change in it.
+fn traffic(text: &mut String, policy: &Policy, findings: &Findings) {
+    if let Some(quiet) = policy.quiet.filter(|_| findings.never_quiet.is_none()) {
+        let (earliest, silence, latest) = (Written(quiet.earliest()), Written(quiet.silence), Written(policy.delay));
+        let _ = writeln!(
+            text,
+            "\n  the delay ends between {earliest}, when there was no traffic for {silence}, and {latest}"
+        );
+    }
+    let longest = policy.longest_hold();
+    if !policy.watch || policy.hold == Hold::Never || longest.is_zero() {
+        return;
+    }
+    let whom =
+        if policy.hold == Hold::Auto { ",\n  unless the program is known to finish those by itself" } else { "" };
+    let longest = Written(longest);
+    let _ = writeln!(text, "\n  the graceful signal then waits for answers owed, {longest} of the drain at most{whom}");
+}
+
+fn hold(hold: Hold) -> &'static str {
+    match hold {
+        Hold::Auto => "auto",
+        Hold::Always => "always",
+        Hold::Never => "never",
+    }
+}
+
 /// The value of an option, as one would write it.
 pub(super) fn shown(id: Id, settings: &Settings, grace: Option<Duration>) -> String {
     let (policy, extras) = (&settings.policy, &settings.extras);
@@ -76,6 +104,11 @@ pub(super) fn shown(id: Id, settings: &Settings, grace: Option<Duration>) -> Str
     let switch = |on: bool| String::from(if on { "yes" } else { "no" });
     match id {
         Id::Delay => Written(policy.delay).to_string(),
+        Id::Quiet => policy.quiet.map_or_else(|| "off".to_owned(), |quiet| Written(quiet.silence).to_string()),
+        Id::MinDelay => policy.quiet.map_or_else(|| "none".to_owned(), |quiet| Written(quiet.min_delay).to_string()),
+        Id::WaitIdle => String::from(hold(policy.hold)),
+        Id::WatchPort if settings.watch_ports.is_empty() => "the server's".to_owned(),
+        Id::WatchPort => list(settings.watch_ports.iter(), u16::to_string),
         Id::DrainTimeout => policy.drain.map_or_else(|| "none".to_owned(), |drain| Written(drain).to_string()),
         Id::Grace => grace.map_or_else(|| "not known".to_owned(), |grace| Written(grace).to_string()),
         Id::StopSignal => match policy.stop_signal {

@@ -51,6 +51,8 @@ pub struct Settings {
     pub warn_on_reap: bool,
     /// Whether the server sees the `LAMEDUCK_*` variables.
     pub keep_env: bool,
+    /// The ports whose traffic is watched; none for those the server listens on.
+    pub watch_ports: Vec<u16>,
     /// Whether health is answered over the network, and where.
     pub health: Option<Health>,
     /// Whether the server starts with no signal ignored or blocked, whatever was so when we were started.
@@ -157,7 +159,8 @@ fn settle(line: line::Line, environ: &[(OsString, OsString)], stand_in: Option<&
     let resolved = resolve::resolve(line, environ, stand_in);
     let mut errors = resolved.errors;
     if resolved.explain && errors.is_empty() {
-        let code = u8::from(resolved.findings.contradiction.is_some());
+        let findings = &resolved.findings;
+        let code = u8::from(findings.contradiction.is_some() || findings.never_quiet.is_some());
         return Outcome::out(explain::page(&resolved.settings, &resolved.origins, &resolved.findings), code);
     }
     errors.extend(resolved.findings.refusal);

@@ -5,6 +5,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     Delay,
+    Quiet,
+    MinDelay,
+    WaitIdle,
+    WatchPort,
     DrainTimeout,
     Grace,
     StopSignal,
@@ -58,6 +62,7 @@ pub(super) enum Takes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Topic {
     Stop,
+    Traffic,
     World,
     Signals,
     Processes,
@@ -88,9 +93,9 @@ pub(super) const PREFIX: &str = "LAMEDUCK_";
 pub(crate) const OF_HOOKS: [&str; 4] = ["LAMEDUCK_PHASE", "LAMEDUCK_SIGNAL", "LAMEDUCK_MAIN_PID", "LAMEDUCK_EXIT_CODE"];
 
 /// All options, in the order of [`Id`].
-pub(super) const OPTIONS: [Spec; 33] = {
+pub(super) const OPTIONS: [Spec; 37] = {
     use Takes::{Count, List, Maybe, Nothing, One};
-    use Topic::{About, ExitStatus, Logs, Processes, Signals, Stop, World};
+    use Topic::{About, ExitStatus, Logs, Processes, Signals, Stop, Traffic, World};
     [
         option(
             Id::Delay,
@@ -100,6 +105,47 @@ pub(super) const OPTIONS: [Spec; 33] = {
             "0s",
             Stop,
             &["serve on this long after the stop signal, so that", "load balancers notice before the server stops"],
+        ),
+        option(
+            Id::Quiet,
+            None,
+            "quiet",
+            One("TIME"),
+            "",
+            Traffic,
+            &["end the delay early when there was traffic and then", "none for this long; never without traffic"],
+        ),
+        option(
+            Id::MinDelay,
+            None,
+            "min-delay",
+            One("TIME"),
+            "5s with --quiet",
+            Traffic,
+            &["but never earlier than this"],
+        ),
+        option(
+            Id::WaitIdle,
+            None,
+            "wait-idle",
+            One("WHEN"),
+            "auto",
+            Traffic,
+            &[
+                "hold the graceful signal while answers are owed, at",
+                "most half the drain timeout: \"auto\": after a delay,",
+                "for a program not known to finish those by itself;",
+                "\"always\"; \"never\"",
+            ],
+        ),
+        option(
+            Id::WatchPort,
+            None,
+            "watch-port",
+            List("PORT"),
+            "",
+            Traffic,
+            &["the ports whose traffic counts; without it, those", "that the server listens on"],
         ),
         option(
             Id::DrainTimeout,
@@ -322,14 +368,22 @@ pub(super) fn by_flag(flag: &str) -> Option<&'static Spec> {
 
 impl Topic {
     /// All of them, in the order of the help page.
-    pub(super) const ALL: [Self; 7] =
-        [Self::Stop, Self::World, Self::Signals, Self::Processes, Self::ExitStatus, Self::Logs, Self::About];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Stop,
+        Self::Traffic,
+        Self::World,
+        Self::Signals,
+        Self::Processes,
+        Self::ExitStatus,
+        Self::Logs,
+        Self::About,
+    ];
 
     /// Whether asking for an option of it is asking for a stop sequence.
     pub(super) const fn is_about_the_stop(self) -> bool {
         match self {
             // Who is to be shown a stop wants there to be one.
-            Self::Stop | Self::World => true,
+            Self::Stop | Self::Traffic | Self::World => true,
             Self::Signals | Self::Processes | Self::ExitStatus | Self::Logs | Self::About => false,
         }
     }
@@ -337,6 +391,7 @@ impl Topic {
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Stop => "The stop",
+            Self::Traffic => "Traffic during the delay",
             Self::World => "What others see of it",
             Self::Signals => "Signals",
             Self::Processes => "Processes",

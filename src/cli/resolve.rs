@@ -6,8 +6,8 @@ use super::options::Id;
 use super::personality::Asked;
 use super::{Extras, Health, LogFormat, LogLevel, Settings, value};
 use crate::core::duration::Written;
-use crate::core::policy::{DEFAULT_DRAIN, StopOn, StopSignal};
-use crate::core::{Budget, Policy, Signal};
+use crate::core::policy::{DEFAULT_DRAIN, Hold, StopOn, StopSignal};
+use crate::core::{Budget, Policy, Quiet, Signal};
 use crate::exit::StartErrors;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -30,6 +30,8 @@ pub(super) struct Findings {
     pub(super) grace: Option<Duration>,
     /// Why the stop does not fit into it.
     pub(super) contradiction: Option<String>,
+    /// Why the delay cannot end early, though that was asked for.
+    pub(super) never_quiet: Option<String>,
     /// Why nothing can be started at all.
     pub(super) refusal: Option<String>,
 }
@@ -49,7 +51,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)], stand_in: Op
     let delay = given.one(Id::Delay, value::time).unwrap_or_default();
     let drain = given.one(Id::DrainTimeout, value::drain);
     let grace = given.one(Id::Grace, value::time);
-    let mut policy = Policy {
+    let policy = Policy {
         delay,
         drain: drain.unwrap_or(Some(DEFAULT_DRAIN)),
         stop_signal: given.one(Id::StopSignal, value::stop_signal).unwrap_or(StopSignal::Auto),
@@ -61,6 +63,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)], stand_in: Op
         map_exit: given.list(Id::MapExit, value::map_exit),
         ..Policy::default()
     };
+    let (mut policy, never_quiet) = with_traffic(policy, &mut given);
     if let Some((from, _)) = twice(&policy.rewrite) {
         given.refuse(Id::Rewrite, &format!("{from} is rewritten twice: write it once"));
     }
@@ -76,6 +79,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)], stand_in: Op
         parent_death_signal: given.one(Id::ParentDeathSignal, value::signal),
         warn_on_reap: given.switch(Id::WarnOnReap),
         keep_env: given.switch(Id::KeepEnv),
+        watch_ports: given.list(Id::WatchPort, value::port),
         clean_signals: false,
         lets_go: false,
         start_errors: StartErrors::OURS,
@@ -88,7 +92,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)], stand_in: Op
         stand_in.apply(&mut settings, &mut given.origins, environ);
     }
     let explain = given.switch(Id::Explain);
-    let mut findings = Findings { grace, ..Findings::default() };
+    let mut findings = Findings { grace, never_quiet, ..Findings::default() };
     if let Some(grace) = grace {
         if given.origins[Id::DrainTimeout as usize] == Origin::Default {
             derive_drain(&mut settings.policy, grace, &mut given.origins, &mut findings);
@@ -99,6 +103,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)], stand_in: Op
     if findings.refusal.is_none() {
         settings.warnings.extend(findings.contradiction.clone());
     }
+    settings.warnings.extend(findings.never_quiet.clone());
     warn(&mut settings, &given.origins, &findings);
     settings.warnings.extend(Health::warnings(settings.health.as_ref(), &given.origins));
     settings.warnings.extend(settings.extras.warnings(&given.origins));
@@ -107,6 +112,53 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)], stand_in: Op
         settings.extras.shown = Extras::show(&settings, &given.origins, grace);
     }
     Resolved { settings, origins: given.origins, findings, explain, errors: given.errors }
+}
+
+/// The least delay with `--quiet` when none was asked for: as long as Istio's sidecar waits before it
+/// looks at its connections.
+const DEFAULT_MIN_DELAY: Duration = Duration::from_secs(5);
+
+/// What watches the traffic, and what is made of it; and why it can never come to a quiet end.
+fn with_traffic(policy: Policy, given: &mut Given<'_>) -> (Policy, Option<String>) {
+    let hold = given.one(Id::WaitIdle, value::hold).unwrap_or(Hold::Auto);
+    let silence = given.one(Id::Quiet, value::time);
+    let min_delay = given.one(Id::MinDelay, value::time);
+    let name_of = |id: Id| name(id, given.origins[id as usize]);
+    let delay = policy.delay;
+    let never = match (silence, min_delay) {
+        (None, None) => None,
+        (None, Some(_)) => Some(format!("{}: has no effect without --quiet", name_of(Id::MinDelay))),
+        (Some(_), _) if delay.is_zero() => {
+            Some(format!("{}: has no effect, as there is no delay to end early: set --delay", name_of(Id::Quiet)))
+        }
+        (Some(silence), _) if silence >= delay => Some(format!(
+            "{} {}: has no effect, as the delay is over by then ({}): shorten the one or raise the other",
+            name_of(Id::Quiet),
+            Written(silence),
+            Written(delay),
+        )),
+        (Some(_), min_delay) => {
+            let least = min_delay.unwrap_or(DEFAULT_MIN_DELAY);
+            (least >= delay).then(|| {
+                format!(
+                    "{}: has no effect, as the delay of {} is no longer than --min-delay ({}): set that to less",
+                    name_of(Id::Quiet),
+                    Written(delay),
+                    Written(least),
+                )
+            })
+        }
+    };
+    let quiet = silence.map(|silence| Quiet { silence, min_delay: min_delay.unwrap_or(DEFAULT_MIN_DELAY) });
+    if silence.is_some_and(|silence| silence.is_zero()) {
+        given.refuse(Id::Quiet, "no silence at all is no sign: write how long it has to last, as in 3s");
+    }
+    if quiet.is_some() && min_delay.is_none() {
+        given.origins[Id::MinDelay as usize] = Origin::From(Id::Quiet);
+    }
+    // Nobody looks at the traffic of a stop that waits for nothing.
+    let watch = !delay.is_zero() || hold == Hold::Always;
+    (Policy { watch, quiet, hold, ..policy }, never)
 }
 
 /// `--log-level` says it; else `-v` does. A flag of either beats a variable of either.

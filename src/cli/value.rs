@@ -1,7 +1,7 @@
 //! Single values, as text: each reader says what is wrong and what to write instead.
 
 use super::{LogFormat, LogLevel};
-use crate::core::policy::{StopOn, StopSignal};
+use crate::core::policy::{Hold, StopOn, StopSignal};
 use crate::core::{Signal, SignalSet, Unready, duration};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,6 +73,20 @@ pub(super) fn stop_on_all(items: &[Option<Signal>]) -> Read<StopOn> {
 
 pub(super) fn hurry(text: &str) -> Read<bool> {
     word(text, &[("hurry", true), ("ignore", false)])
+}
+
+pub(super) fn hold(text: &str) -> Read<Hold> {
+    word(text, &[("auto", Hold::Auto), ("always", Hold::Always), ("never", Hold::Never)])
+}
+
+pub(super) fn port(text: &str) -> Read<u16> {
+    let text = text.trim();
+    // `parse` alone would take `+7`.
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse()
+        .ok()
+        .filter(|port| digits && *port > 0)
+        .ok_or_else(|| "not a port: write a number from 1 to 65535".to_owned())
 }
 
 /// `FROM:TO`; `None` = dropped.
@@ -238,6 +252,14 @@ mod tests {
         }
         for text in ["", "healthz", "/a b", "/a?b", "/a#b", "/a\nb", "/livez", "/status"] {
             assert!(path(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ports_are_numbers() {
+        assert_eq!(["1", " 8080 ", "65535"].map(port), [Ok(1), Ok(8_080), Ok(65_535)]);
+        for text in ["", "0", "65536", "-1", "+1", "http", "80/tcp", "0.0.0.0:80", "8_0"] {
+            assert!(port(text).is_err(), "{text}");
         }
     }
 

@@ -51,11 +51,11 @@ pub(super) fn seen<const N: usize>(processes: [Process; N]) -> Snapshot {
     Snapshot { processes: processes.into() }
 }
 
-pub(super) const fn secs(seconds: u64) -> Duration {
+pub(crate) const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-pub(super) const fn ms(millis: u64) -> Duration {
+pub(crate) const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 

@@ -31,9 +31,10 @@ pub mod signal;
 pub mod state;
 pub mod status;
 pub mod targets;
+pub mod traffic;
 
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 
 pub use action::{Action, Delivery, Hook, Look, Target};
 pub use budget::Budget;
@@ -47,3 +48,4 @@ pub use report::Recorder;
 pub use signal::{Signal, SignalSet};
 pub use state::State;
 pub use status::WaitStatus;
+pub use traffic::{Quiet, Traffic};

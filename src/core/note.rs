@@ -24,6 +24,8 @@ pub enum Note {
         /// How long the drain may take then.
         drain: Option<Duration>,
     },
+    /// The delay is over, or there was none; the graceful signal comes next, unless it is held.
+    DelayOver(Why),
     /// The graceful signal is held until the answers in flight have gone out. Said once per stop, at
     /// the first sample that owes any.
     Holding {
@@ -42,6 +44,8 @@ pub enum Note {
         told: Vec<Told>,
         /// How long it may take.
         drain: Option<Duration>,
+        /// Answers still owed when a hold had taken as long as it may: they are likely to be cut.
+        cut: Option<u32>,
         /// A child that a shell with a trap waits for: the trap runs only after it.
         waits_for: Option<(Pid, String)>,
     },

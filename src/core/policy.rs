@@ -1,6 +1,6 @@
 //! What was asked for, resolved: everything the machine needs to know, with no origin attached.
 
-use super::{Phase, Signal, SignalSet};
+use super::{Phase, Quiet, Signal, SignalSet};
 use std::time::Duration;
 
 /// Within this time of the first stop signal a further one is its duplicate, not a second wish:
@@ -63,8 +63,10 @@ pub struct Policy {
     pub on_stop: Option<Duration>,
     /// When there is a hook for the end: its time limit.
     pub on_exit: Option<Duration>,
-    /// Whether the traffic of the delay is watched.
+    /// Whether the traffic is watched from the stop signal on.
     pub watch: bool,
+    /// When silence may end the delay early.
+    pub quiet: Option<Quiet>,
     /// Whether the graceful signal is held until no answer is owed.
     pub hold: Hold,
     /// When readiness is withdrawn.
@@ -147,7 +149,8 @@ impl Default for Policy {
             on_stop: None,
             on_exit: None,
             watch: false,
-            hold: Hold::Never,
+            quiet: None,
+            hold: Hold::Auto,
             unready: Unready::Start,
         }
     }

@@ -9,6 +9,7 @@ use super::state::StateFile;
 use crate::cli::Settings;
 use crate::core::report::HookRun;
 use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Process, Tick, WaitStatus};
+use crate::json::Value;
 use crate::sys::signals::Mask;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -94,6 +95,13 @@ impl Extras {
     pub(super) fn warning(&mut self, text: impl FnOnce() -> String) {
         if let Some(report) = &mut self.report {
             report.warning(text());
+        }
+    }
+
+    /// What was seen of the traffic.
+    pub(super) fn traffic(&mut self, traffic: Value) {
+        if let Some(report) = &mut self.report {
+            report.traffic(traffic);
         }
     }
 

@@ -7,7 +7,6 @@
 
 use super::health::Health;
 use super::{Shell, quiet};
-use crate::core::Event;
 use crate::sys::signalfd::SignalFd;
 use crate::sys::signals::Arrival;
 use std::future::poll_fn;
@@ -78,7 +77,7 @@ async fn wait(shell: &mut Shell, health: Health) -> Result<u8, Off> {
                 // Only now: what comes from here on makes it ready again.
                 guard.clear_ready();
             }
-            Woken::Deadline => shell.feed(Event::Time),
+            Woken::Deadline => shell.tick(),
         }
     }
 }

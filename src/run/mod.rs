@@ -19,6 +19,7 @@ mod report;
 mod say;
 mod start;
 mod state;
+mod watch;
 
 use crate::cli::Settings;
 use crate::core::{Action, Delivery, Event, Look, Machine, Pid, Sender, Signal, Snapshot, WaitStatus};
@@ -32,6 +33,7 @@ use say::{Reason, Say};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
+use watch::shell::Watching;
 
 /// A server under lameduck.
 struct Shell {
@@ -41,6 +43,9 @@ struct Shell {
     warn_on_reap: bool,
     say: Say,
     extras: Extras,
+    /// The ports to watch; none for those the server listens on.
+    watch_ports: Vec<u16>,
+    watching: Watching,
     /// The status to leave with, once the machine has said so.
     exit: Option<u8>,
     /// Where those who ask over the network learn how things stand.
@@ -74,6 +79,8 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
         extras,
         own_pid,
         warn_on_reap: settings.warn_on_reap,
+        watch_ports: settings.watch_ports.clone(),
+        watching: Watching::Off,
         exit: None,
         told: None,
         actions: Vec::new(),
@@ -122,6 +129,12 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
 // === impl Shell ===
 
 impl Shell {
+    /// Does what is due.
+    fn tick(&mut self) {
+        self.watch_traffic();
+        self.feed(Event::Time);
+    }
+
     /// Something is wrong that keeps nothing from going on.
     fn warn(&mut self, text: &str) {
         self.say.warning(format_args!("{text}"));
@@ -147,6 +160,10 @@ impl Shell {
             }
             self.actions = actions;
             self.settle();
+            if events.is_empty() && self.machine.is_holding() && !self.watching.is_on() {
+                // Nobody else is going to say it.
+                events.push_back(Event::Owed(None));
+            }
         }
         if let Some(told) = &self.told {
             let now = self.clock.now();
@@ -167,7 +184,7 @@ impl Shell {
             Arrival::Signal(Signal::CHLD, _) => self.reap(),
             Arrival::Signal(_, sender) if self.is_our_own(sender) => {}
             Arrival::Signal(signal, sender) => self.feed(Event::Signal(signal, sender)),
-            Arrival::Nothing => self.feed(Event::Time),
+            Arrival::Nothing => self.tick(),
         }
     }
 
@@ -181,7 +198,8 @@ impl Shell {
 
     /// How long to wait for a signal before something else is due.
     fn wait_at_most(&self) -> Option<Duration> {
-        let deadline = self.machine.next_deadline().map(|at| at.saturating_sub(self.clock.now()));
+        let deadline = [self.machine.next_deadline(), self.watching.due()].into_iter().flatten().min();
+        let deadline = deadline.map(|at| at.saturating_sub(self.clock.now()));
         [deadline, self.extras.wait_at_most()].into_iter().flatten().min()
     }
 
@@ -208,6 +226,7 @@ impl Shell {
             Action::Suspend => perform::suspend(self.own_pid),
             Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
             Action::Note(note) => {
+                self.watch_note(&note);
                 self.extras.note(&note, &self.machine, self.clock.now());
                 self.say.note(&note, &self.machine, self.clock.now());
             }
@@ -219,11 +238,12 @@ impl Shell {
             }
             Action::KillHook(hook) => self.extras.kill_hook(hook),
             Action::Exit(code) => {
+                // The server may be there still, if it could not be reaped.
+                self.set_watching(false);
                 self.extras.exit(&self.machine, self.clock.now());
                 self.exit = Some(code);
             }
-            // Nothing in the settings asks for it yet.
-            Action::Watch(_) => {}
+            Action::Watch(on) => self.set_watching(on),
         }
         None
     }

@@ -6,6 +6,7 @@
 use crate::core::{Pid, SignalSet};
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 
 /// What `/proc/PID/stat` says.
 pub(super) struct Stat {
@@ -72,8 +73,18 @@ pub(super) fn pipe(pid: Pid, fd: u32) -> Option<u64> {
 /// The sockets that a process has open, by inode.
 pub(super) fn sockets(pid: Pid) -> HashSet<u64> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return HashSet::new() };
-    let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
-    links.filter_map(|link| inode(&link.to_string_lossy(), "socket")).collect()
+    entries.flatten().filter_map(|entry| socket(&entry.path())).collect()
+}
+
+/// The socket behind an entry of `/proc/PID/fd`, by inode.
+pub(super) fn socket(entry: &Path) -> Option<u64> {
+    inode(&fs::read_link(entry).ok()?.to_string_lossy(), "socket")
+}
+
+/// The real user of a process.
+pub(super) fn uid(pid: Pid) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// The TCP sockets of our network namespace that listen, by inode.

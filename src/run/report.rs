@@ -5,6 +5,7 @@ use super::procfs;
 use crate::cli::{Place, Settings};
 use crate::core::report::HookRun;
 use crate::core::{Delivery, Machine, Note, Phase, Pid, Recorder, Tick};
+use crate::json::Value;
 use crate::log;
 
 /// A report in the making.
@@ -52,6 +53,10 @@ impl Report {
 
     pub(super) fn killed(&mut self, killed: &[(Pid, String)]) {
         self.recorder.killed(killed);
+    }
+
+    pub(super) fn traffic(&mut self, traffic: Value) {
+        self.recorder.traffic(traffic);
     }
 
     pub(super) fn hook(&mut self, run: HookRun) {

@@ -8,7 +8,10 @@ use crate::cli::{LogFormat, LogLevel, Settings};
 use crate::core::duration::Written;
 use crate::core::note::{Ended, Made, Told, Why};
 use crate::core::report::HookRun;
+use crate::core::traffic::verdict::Verdict;
+use crate::core::traffic::{Evidence, Source};
 use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Sender, Signal, Target, Tick, WaitStatus};
+use crate::json::Value;
 use crate::{exit, log};
 use nix::errno::Errno;
 use std::fmt::{self, Write as _};
@@ -166,13 +169,67 @@ impl Say {
         }
     }
 
+    pub(super) fn watching(&mut self, ports: &[u16], source: Source) {
+        if self.debugs() {
+            let ports = names(ports.iter().map(u16::to_string));
+            debug!(ports = %ports, source = source.name(), "watching port {ports} by {}", source.name());
+        }
+    }
+
+    pub(super) fn watch_fell_back(&mut self, error: &io::Error) {
+        if self.debugs() {
+            debug!(
+                "connections are read from /proc/net/tcp: the kernel's socket diagnostics are not to be had: {error}"
+            );
+        }
+    }
+
+    pub(super) fn watch_is_blind(&mut self, why: &str) {
+        if self.debugs() {
+            debug!("the traffic is not watched: {why}");
+        }
+    }
+
+    /// All that is known of the traffic of the whole stop.
+    pub(super) fn traffic_in_full(&mut self, traffic: &Value) {
+        if self.debugs() {
+            debug!("traffic: {traffic}");
+        }
+    }
+
+    /// What came during the delay, now that it is over. That nothing came is hardly news.
+    pub(super) fn traffic(&mut self, evidence: &Evidence, signal: &str) {
+        let seen = evidence.last_request.is_some() || evidence.last_connection.is_some();
+        if !seen && !self.debugs() {
+            return;
+        }
+        self.wake();
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+        let verdict = Verdict { evidence, signal };
+        let (phase, elapsed) = (Phase::LameDuck.name(), evidence.delay_over.as_secs_f64());
+        if seen {
+            info!(
+                phase,
+                requests = evidence.requests,
+                new_connections = evidence.new_connections,
+                last_request_s = seconds(evidence.last_request),
+                margin_s = seconds(evidence.margin),
+                elapsed_s = elapsed,
+                "{verdict}"
+            );
+        } else {
+            debug!(phase, elapsed_s = elapsed, "{verdict}");
+        }
+    }
+
     pub(super) fn note(&mut self, note: &Note, machine: &Machine, now: Tick) {
         let times = Times::of_note(note, machine, now);
         self.learn_the_name(note);
         match note {
             Note::Ended(ended) => return self.ended(ended, &times),
-            // What is done in a phase is told; that it begins needs no line of its own.
-            Note::Entered(_) => return,
+            // What is done in a phase is told; that it begins needs no line of its own. What came during
+            // the delay has its own.
+            Note::Entered(_) | Note::DelayOver(_) => return,
             _ => self.wake(),
         }
         let Times { phase, elapsed, remaining } = times;
@@ -189,20 +246,20 @@ impl Say {
                     owed = owed,
                     elapsed_s = elapsed,
                     remaining_s = remaining,
-                    "waiting for {} answers still owed, at most {}",
-                    owed.unwrap_or(0),
+                    "waiting for {} still owed, at most {}",
+                    Answers(owed.unwrap_or(0)),
                     Written(*longest)
                 );
             }
-            Note::Draining { cause, why, told, drain, waits_for } => {
+            Note::Draining { cause, why, told, drain, cut, waits_for } => {
                 let cause = cause.map(|(signal, sender)| (signal, From::read(sender)));
                 let from = cause.as_ref().map(|(_, from)| from);
                 let told = Tellings(told);
                 info!(phase, signal = cause.as_ref().map(|(signal, _)| signal.to_string()),
                     sender = from.map(ToString::to_string), sender_pid = from.and_then(|from| from.pid),
                     sender_uid = from.and_then(|from| from.uid), sender_comm = from.and_then(|from| from.comm.as_deref()),
-                    reason = why_key(*why), told = %told, elapsed_s = elapsed, remaining_s = remaining,
-                    "{}{told}{}{}", Because(*why, cause.as_ref()), Limit(*drain), Waits(waits_for.as_ref()));
+                    reason = why_key(*why), told = %told, owed = *cut, elapsed_s = elapsed, remaining_s = remaining,
+                    "{}{}{told}{}{}", Because(*why, cause.as_ref()), Cut(*cut), Limit(*drain), Waits(waits_for.as_ref()));
             }
             Note::WentOn { told } => {
                 let told = Tellings(told);
@@ -241,7 +298,7 @@ impl Say {
                 let name = hook.name();
                 warn!(phase, hook = name, elapsed_s = elapsed, "the {name} hook took too long and is killed");
             }
-            Note::Entered(_) | Note::Ended(_) => {}
+            Note::Entered(_) | Note::DelayOver(_) | Note::Ended(_) => {}
         }
     }
 
@@ -343,7 +400,7 @@ impl Times {
     /// Those of a note: by the time it is said the machine may be a phase further.
     fn of_note(note: &Note, machine: &Machine, now: Tick) -> Self {
         let phase = match note {
-            Note::LameDuck { .. } | Note::HookTimedOut(Hook::OnStop) => Phase::LameDuck,
+            Note::LameDuck { .. } | Note::DelayOver(_) | Note::HookTimedOut(Hook::OnStop) => Phase::LameDuck,
             Note::Holding { .. } | Note::Draining { .. } | Note::WentOn { .. } => Phase::Draining,
             Note::Killing { .. } => Phase::Killing,
             Note::Sweeping { .. } | Note::LeftBehind | Note::Again { made: Made::SweepCut, .. } => Phase::Sweeping,
@@ -438,6 +495,27 @@ impl fmt::Display for Because<'_> {
             (Why::Quiet, _) => f.write_str("no more traffic; "),
             (Why::Hurried(signal, _), _) => write!(f, "hurried by {signal}; "),
         }
+    }
+}
+
+/// What a hold could not wait for.
+struct Cut(Option<u32>);
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(owed) => write!(f, "waited as long as may be, {} still owed; ", Answers(owed)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `1 answer`, `3 answers`.
+struct Answers(u32);
+
+impl fmt::Display for Answers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} answer{}", self.0, if self.0 == 1 { "" } else { "s" })
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod args;
 pub mod kill;
+pub mod netlink;
 pub mod output;
 pub mod process;
 pub mod signalfd;

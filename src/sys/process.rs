@@ -4,6 +4,7 @@ use super::check;
 use crate::core::{Pid, Signal};
 use nix::libc;
 use std::io;
+use std::time::Duration;
 
 /// Our process id; 1 when we are the init of a PID namespace.
 #[must_use]
@@ -59,6 +60,16 @@ pub fn let_go_of_what_was_given() {
         }
         libc::chdir(c"/".as_ptr());
     }
+}
+
+/// The processor time this thread has used.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the struct lives through the call, which fills it or leaves it as it is.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 /// Ends this process at once: no destructors, no exit handlers, nothing that could block.

@@ -34,4 +34,5 @@ mod status;
 mod stop;
 mod streams;
 mod tty;
+mod watch;
 mod wrapper;

@@ -21,7 +21,7 @@ use super::given::{Origin, Origins, Word};
 use super::line::Line;
 use super::options::{Id, OPTIONS, PREFIX};
 use super::{LogLevel, Outcome, Printed, Settings, Stream};
-use crate::core::policy::{Place, StopOn, StopSignal};
+use crate::core::policy::{Hold, Place, StopOn, StopSignal};
 use crate::core::{Policy, Signal};
 use crate::exit::StartErrors;
 use getopt::Grammar;
@@ -264,8 +264,9 @@ impl Asked {
         if asks_for_a_stop(environ) {
             return;
         }
-        let Policy { stop_on, stop_signal, drain, linger, .. } = policy;
+        let Policy { stop_on, stop_signal, drain, linger, watch, hold, .. } = policy;
         (*stop_on, *stop_signal, *drain, *linger) = (StopOn::Nothing, StopSignal::Same, None, Some(Duration::ZERO));
+        (*watch, *hold) = (false, Hold::Never);
         let mut ids = vec![Id::StopOn, Id::StopSignal, Id::DrainTimeout, Id::Linger];
         if origins[Id::LogLevel as usize] == Origin::Default {
             settings.log_level = LogLevel::Warn;

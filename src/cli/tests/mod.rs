@@ -4,6 +4,7 @@ mod anything;
 mod extras;
 mod health;
 mod pages;
+mod traffic;
 
 use super::*;
 use crate::core::policy::{StopOn, StopSignal};
@@ -249,7 +250,7 @@ fn one_error_names_flag_or_variable_and_what_was_wrong() {
 
 #[test]
 fn options_of_other_programs_and_other_times_do_not_exist() {
-    for flag in ["--quiet", "--min-delay", "--wait-idle", "--pre-stop", "--color", "-c"] {
+    for flag in ["--pre-stop", "--color", "-c"] {
         assert!(errors(&[flag, "x"], &[])[0].starts_with(&format!("{flag}: unknown flag")), "{flag}");
     }
 }

@@ -68,6 +68,10 @@ fn explain_shows_values_with_their_origins_then_the_stop() {
 Settings
 
   delay                 15s                     --delay
+  quiet                 off                     default
+  min-delay             none                    default
+  wait-idle             auto                    default
+  watch-port            the server's            default
   drain-timeout         38s                     from LAMEDUCK_GRACE
   grace                 1m                      LAMEDUCK_GRACE
   stop-signal           auto                    default
@@ -106,6 +110,19 @@ The stop, when everything takes as long as it may
 }
 
 #[test]
+fn explain_says_when_the_traffic_may_end_the_delay_and_hold_the_signal() {
+    let text = printed(&["--explain", "-d", "15s", "--quiet", "3s"], &[]).text;
+    assert!(text.contains("  min-delay             5s                      from --quiet\n"), "{text}");
+    assert!(text.contains("  the delay ends between 5s, when there was no traffic for 3s, and 15s\n"), "{text}");
+    assert!(text.contains("  the graceful signal then waits for answers owed, 15s of the drain at most,\n"), "{text}");
+    let text = printed(&["--explain", "-d", "15s", "--wait-idle", "never"], &[]).text;
+    assert!(!text.contains("the delay ends between") && !text.contains("answers owed"), "{text}");
+    let text = printed(&["--explain", "--watch-port", "80,81", "--wait-idle", "always"], &[]).text;
+    assert!(text.contains("waits for answers owed, 15s of the drain at most\n"), "{text}");
+    assert!(text.contains("  watch-port            80,81 "), "{text}");
+}
+
+#[test]
 fn explain_needs_no_command_and_can_be_a_variable() {
     let text = printed(&[], &[("LAMEDUCK_EXPLAIN", "1")]).text;
     assert!(text.contains("command               none given"), "{text}");
@@ -120,6 +137,9 @@ fn explain_fails_exactly_when_the_numbers_contradict_each_other() {
         (&["--explain", "-d", "15", "--grace", "20"], 1),
         (&["--explain", "-d", "15", "--grace", "23"], 0),
         (&["--explain", "-t", "none", "--grace", "20"], 0),
+        (&["--explain", "-d", "15", "--quiet", "3"], 0),
+        (&["--explain", "-d", "15", "--quiet", "20"], 1),
+        (&["--explain", "-d", "15", "--quiet", "3", "--min-delay", "15"], 1),
         (&["--explain", "-d", "x"], 125),
     ] {
         assert_eq!(printed(args, &[]).code, code, "{args:?}");

@@ -1,7 +1,7 @@
 //! The drain: the graceful signal, what may hold it back, what a shell in front makes of it, and the
 //! deadline.
 
-use super::{Machine, Main, Question, Timer};
+use super::{Holding, Machine, Main, Question, Timer};
 use crate::core::action::Target;
 use crate::core::note::{Told, Why};
 use crate::core::policy::{Hold, KILLING, SHELL_GOES_ON, SHELL_POLL};
@@ -26,6 +26,7 @@ impl Machine {
             // The deadline counts from when draining began, however late that was.
             self.timers.set(Timer::Drain, now + limit);
         }
+        actions.push(Action::Note(Note::DelayOver(why)));
         self.ask(Question::Drain(why), actions);
     }
 
@@ -42,7 +43,7 @@ impl Machine {
         }
         if self.holds(why, snapshot, main) {
             let longest = self.policy.longest_hold();
-            self.drain.holding = Some((0, why));
+            self.drain.holding = Some(Holding { samples: 0, owed: 0, why });
             self.timers.set(Timer::Hold, now + longest);
         } else {
             self.tell(now, why, snapshot, main, actions);
@@ -64,18 +65,34 @@ impl Machine {
     }
 
     pub(super) fn on_owed(&mut self, now: Tick, owed: Option<u32>, actions: &mut Vec<Action>) {
-        let Some((samples, why)) = self.drain.holding else { return };
+        let Some(holding) = self.drain.holding.as_mut() else { return };
+        holding.owed = owed.unwrap_or(0);
+        let done = match owed {
+            Some(0) => {
+                holding.samples += 1;
+                holding.samples >= SAMPLES_OWING_NOTHING
+            }
+            Some(_) => {
+                holding.samples = 0;
+                false
+            }
+            // Nobody can tell: there is nothing to hold for.
+            None => true,
+        };
         if owed.is_some_and(|owed| owed > 0) && !self.drain.said_holding {
             self.drain.said_holding = true;
             let longest = self.timers.get(Timer::Hold).map_or(Tick::ZERO, |until| until.saturating_sub(now));
             actions.push(Action::Note(Note::Holding { owed, longest }));
         }
-        match owed {
-            Some(0) if samples + 1 < SAMPLES_OWING_NOTHING => self.drain.holding = Some((samples + 1, why)),
-            // Nobody can tell: there is nothing to hold for.
-            Some(0) | None => self.release(actions),
-            Some(_) => self.drain.holding = Some((0, why)),
+        if done {
+            self.release(actions);
         }
+    }
+
+    /// The hold has taken as long as it may.
+    pub(super) fn on_hold_over(&mut self, actions: &mut Vec<Action>) {
+        self.drain.cut = self.drain.holding.map(|holding| holding.owed).filter(|owed| *owed > 0);
+        self.release(actions);
     }
 
     /// Ends a hold: the graceful signal goes out after one more look. A hold that is yet to begin does
@@ -86,7 +103,7 @@ impl Machine {
                 *question = Question::Release(why);
             }
         }
-        if let Some((_, why)) = self.drain.holding.take() {
+        if let Some(Holding { why, .. }) = self.drain.holding.take() {
             self.timers.stop(Timer::Hold);
             self.ask(Question::Release(why), actions);
         }
@@ -124,6 +141,7 @@ impl Machine {
             why,
             told: choices.iter().map(Told::from).collect(),
             drain: self.policy.drain,
+            cut: self.drain.cut,
             waits_for,
         }));
         if self.drain.overdue.is_some() {

@@ -111,13 +111,25 @@ struct Drain {
     beside: Vec<Pid>,
     /// Since when all of those told are gone.
     gone_since: Option<Tick>,
-    /// While the graceful signal is held: how many samples running owed nothing, and why the drain
-    /// began.
-    holding: Option<(u8, Why)>,
+    /// While the graceful signal is held.
+    holding: Option<Holding>,
+    /// Answers still owed when a hold had taken as long as it may.
+    cut: Option<u32>,
     /// It was said for how many answers the signal is held.
     said_holding: bool,
     /// The deadline that passed before anybody could be told.
     overdue: Option<Tick>,
+}
+
+/// The graceful signal is held until no answer is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Holding {
+    /// How many samples running owed nothing.
+    samples: u8,
+    /// How many answers the last one owed.
+    owed: u32,
+    /// Why the drain began.
+    why: Why,
 }
 
 /// The sweep: who was told, and whether everything was killed already.
@@ -196,7 +208,7 @@ impl Machine {
             match timer {
                 Timer::Hook => self.on_hook_timeout(now, actions),
                 Timer::Delay => self.begin_drain(now, Why::DelayOver, actions),
-                Timer::Hold => self.release(actions),
+                Timer::Hold => self.on_hold_over(actions),
                 Timer::Poll => self.ask(Question::Poll, actions),
                 Timer::Drain => self.on_drain_deadline(now, actions),
                 Timer::Kill => self.finish(now, true, actions),
@@ -224,6 +236,30 @@ impl Machine {
             Main::Running(pid) => Some(pid),
             Main::NotYet | Main::Ended { .. } => None,
         }
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Whether the graceful signal is held, and waits for [`Event::Owed`].
+    #[must_use]
+    pub fn is_holding(&self) -> bool {
+        self.drain.holding.is_some()
+    }
+
+    /// When the stop was asked for, and by which signal.
+    #[must_use]
+    pub fn stop(&self) -> Option<(Tick, Signal)> {
+        self.stop.map(|stop| (stop.at, stop.signal))
+    }
+
+    /// When the delay ends that is under way.
+    #[must_use]
+    pub fn delay_ends(&self) -> Option<Tick> {
+        self.timers.get(Timer::Delay)
     }
 
     /// When the stop was asked for.

@@ -9,6 +9,9 @@ pub(crate) const RECORDER: &str = include_str!("../fixtures/recorder.py");
 /// A web server that drains. See the file.
 pub(crate) const SERVER: &str = include_str!("../fixtures/server.py");
 
+/// A web server that has no handler. See the file.
+pub(crate) const THINKING: &str = include_str!("../fixtures/thinking.py");
+
 /// [`SERVER`] as a command in a line for a shell, where `$S` is the script.
 pub(crate) const SERVER_IN_SHELL: &str = r#"python3 -I -S -c "$S""#;
 

@@ -199,6 +199,13 @@ impl Running {
         command
     }
 
+    /// A command that joins the network of the main process.
+    pub(crate) fn inside_its_network(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &self.process_one.to_string(), "--net", "--"]).args(words);
+        command
+    }
+
     // --- the terminal
 
     /// Types on the terminal.

@@ -100,6 +100,7 @@ fn policy() -> impl Strategy<Value = Policy> {
                 on_stop,
                 on_exit,
                 watch,
+                quiet: None,
                 hold,
                 unready,
             }

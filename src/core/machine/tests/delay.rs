@@ -128,7 +128,7 @@ fn a_crash_during_the_delay_is_told_at_once_with_its_own_status() {
 
 #[test]
 fn quiet_traffic_ends_the_delay_early() {
-    let mut run = Run::of(Policy { watch: true, ..delayed() }, [app(MAIN)]);
+    let mut run = Run::of(Policy { watch: true, hold: crate::core::policy::Hold::Never, ..delayed() }, [app(MAIN)]);
     run.term().at(secs(6)).expect("unready, watch");
     run.event(Event::Quiet).expect("tell 7 TERM").phase(Phase::Draining).deadline(Some(secs(36)));
     run.noted(|note| matches!(note, Note::Draining { why: Why::Quiet, .. }));

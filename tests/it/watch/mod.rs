@@ -1,0 +1,113 @@
+//! The traffic of the delay: what is seen of it, what the report says, and who may look.
+
+mod hold;
+mod places;
+mod quiet;
+mod report;
+
+use crate::support::files::{TempDir, tempdir};
+use crate::support::{Init, Running, fixtures};
+use serde_json::Value;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// A network of its own for lameduck and its server, and for whoever joins them.
+const OWN_NETWORK: [&str; 5] = ["unshare", "--net", "sh", "-c", "ip link set lo up; exec \"$0\" \"$@\""];
+
+/// A server that has no handler, under lameduck, in a network of its own; with a report.
+struct Watched {
+    run: Running,
+    port: u16,
+    dir: TempDir,
+}
+
+/// A client on one kept-alive connection.
+struct Client {
+    stream: TcpStream,
+}
+
+// === impl Watched ===
+
+impl Watched {
+    /// The server of the tests in the network that everybody shares.
+    fn start(flags: &[&str], environ: &[(&str, &str)]) -> Self {
+        Self::start_in(Init::new(), flags, environ)
+    }
+
+    fn start_in(init: Init, flags: &[&str], environ: &[(&str, &str)]) -> Self {
+        Self::run(init.python(fixtures::THINKING, &[]), flags, environ)
+    }
+
+    /// Whatever command was given.
+    fn run(init: Init, flags: &[&str], environ: &[(&str, &str)]) -> Self {
+        let dir = tempdir();
+        // Whoever the server and lameduck are, the report is theirs to write.
+        let report = dir.file("report.json", "", 0o666);
+        let init = environ.iter().fold(init, |init, (name, value)| init.env(name, value));
+        let mut run = init.flags(["--report", &report]).flags(flags).spawn();
+        let port = u16::try_from(run.told("port")).unwrap();
+        Self { run, port, dir }
+    }
+
+    fn client(&self) -> Client {
+        Client { stream: TcpStream::connect(("127.0.0.1", self.port)).unwrap() }
+    }
+
+    /// The stop signal; returns when it was said.
+    fn stop(&mut self) -> Instant {
+        let began = Instant::now();
+        self.run.signal(nix::libc::SIGTERM);
+        self.run.expect_stderr("serving on");
+        began
+    }
+
+    /// Waits for the end; what the report says of the traffic.
+    fn ended(&mut self) -> Value {
+        self.run.expect_exit(143);
+        self.traffic()
+    }
+
+    fn traffic(&self) -> Value {
+        let text = std::fs::read_to_string(self.dir.path.join("report.json")).unwrap();
+        let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        report["traffic"].clone()
+    }
+
+    fn log(&mut self) -> String {
+        self.run.stderr()
+    }
+}
+
+// === impl Client ===
+
+impl Client {
+    fn ask(&mut self, path: &str) {
+        self.stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).unwrap();
+    }
+
+    /// Whether the answer comes whole.
+    fn is_answered(&mut self) -> bool {
+        self.stream.set_read_timeout(Some(crate::support::scaled(Duration::from_secs(20)))).unwrap();
+        let mut answer = [0; 44];
+        self.stream.read_exact(&mut answer).is_ok() && answer.ends_with(b"hello\n")
+    }
+
+    /// One request after the other, for so long; how many there were.
+    fn busy(&mut self, time: Duration) -> u64 {
+        let began = Instant::now();
+        let mut count = 0;
+        while began.elapsed() < time {
+            self.ask("/");
+            assert!(self.is_answered());
+            count += 1;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        count
+    }
+}
+
+/// A number of seconds in the report.
+fn seconds(value: &Value) -> Duration {
+    Duration::from_secs_f64(value.as_f64().unwrap_or_else(|| panic!("no number: {value}")))
+}
