@@ -21,6 +21,7 @@ use check::Checks;
 use std::io;
 use std::net::TcpListener;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::task::JoinHandle;
 use tracing::warn;
@@ -50,6 +51,8 @@ struct Asked {
 pub(super) struct Told {
     clock: Clock,
     last: Mutex<(Tick, State)>,
+    /// So many connections were taken here: the network namespace counts them with the server's.
+    taken: AtomicU64,
 }
 
 // === impl Health ===
@@ -88,13 +91,18 @@ impl Asked {
 
 impl Told {
     pub(super) fn new(clock: Clock, state: State) -> Self {
-        Self { clock, last: Mutex::new((clock.now(), state)) }
+        Self { clock, last: Mutex::new((clock.now(), state)), taken: AtomicU64::new(0) }
     }
 
     /// The state as it is at `now`.
     pub(super) fn tell(&self, now: Tick, state: State) {
         // A panic while it was held left a whole state behind: it is replaced in one go.
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (now, state);
+    }
+
+    /// So many connections were taken by the health port.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
     }
 
     /// The state by now: only its times have gone on since it was told.

@@ -6,6 +6,7 @@ use nix::errno::Errno;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, yield_now};
@@ -29,6 +30,7 @@ pub(super) async fn serve(listener: &TcpListener, asked: &Arc<Asked>) -> io::Err
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
+                asked.told.taken.fetch_add(1, Ordering::Relaxed);
                 open.retain(|connection| !connection.is_finished());
                 if open.len() >= most {
                     drop_oldest(&mut open);

@@ -18,11 +18,13 @@ mod table;
 mod tests;
 
 use super::clock::Clock;
+use super::health::Told;
 use crate::core::note::Why;
 use crate::core::traffic::{Ended, Evidence, Source};
 use crate::core::{Machine, Pid, Tick, Traffic};
 use crate::sys::process::cpu_time;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use table::{Entry, Listener, Step, Table, Wanted};
 
@@ -57,6 +59,8 @@ pub(super) struct Watch {
     own_pid: Pid,
     /// The ports that were asked for.
     given: Vec<u16>,
+    /// Our own health port takes connections too, which are not the server's.
+    health: Option<Arc<Told>>,
     ports: Vec<u16>,
     families: Vec<u8>,
     table: Option<Table>,
@@ -102,17 +106,23 @@ pub(super) enum Outcome {
     Blind(String),
 }
 
+/// So many connections the network namespace ever accepted, less those of our health port.
+fn opens(health: Option<&Told>) -> Option<u64> {
+    Some(proc_net::connections_accepted()?.saturating_sub(health.map_or(0, Told::taken)))
+}
+
 // === impl Watch ===
 
 impl Watch {
     /// A watch that has seen no connection yet. `given` are the ports to watch; none for those of the server.
-    pub(super) fn new(began: Tick, given: Vec<u16>, own_pid: Pid) -> Self {
+    pub(super) fn new(began: Tick, given: Vec<u16>, own_pid: Pid, health: Option<Arc<Told>>) -> Self {
         Self {
-            traffic: Traffic::new(began, Source::SockDiag, proc_net::connections_accepted()),
+            traffic: Traffic::new(began, Source::SockDiag, opens(health.as_deref())),
             began,
             delay_ends: None,
             own_pid,
             given,
+            health,
             ports: Vec::new(),
             families: Vec::new(),
             table: None,
@@ -197,7 +207,7 @@ impl Watch {
 
     fn begin_sample(&mut self, now: Tick) {
         self.stage = Stage::Sampling;
-        self.round = Round { began: now, opens: proc_net::connections_accepted(), ..Round::default() };
+        self.round = Round { began: now, opens: opens(self.health.as_deref()), ..Round::default() };
         self.traffic.begin_sample();
         if let Some(table) = &mut self.table {
             table.begin(Wanted::Ports(&self.ports, &self.families));

@@ -44,7 +44,8 @@ impl Shell {
         let now = self.clock.now();
         if on {
             let began = self.machine.stop_began().unwrap_or(now);
-            self.watching = Watching::On(Box::new(Watch::new(began, self.watch_ports.clone(), self.own_pid)));
+            self.watching =
+                Watching::On(Box::new(Watch::new(began, self.watch_ports.clone(), self.own_pid, self.told.clone())));
             return;
         }
         let signal = self.machine.stop().map_or_else(String::new, |(_, signal)| signal.to_string());

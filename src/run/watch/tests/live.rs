@@ -206,7 +206,7 @@ fn sample(watch: &mut Watch, clock: &Clock) -> u32 {
 fn a_large_table_is_read_in_many_pieces_with_time_for_signals_in_between() {
     let (_listener, port, connections) = clients("127.0.0.1:0", 400);
     let clock = Clock::start();
-    let mut watch = Watch::new(clock.now(), vec![port], 0);
+    let mut watch = Watch::new(clock.now(), vec![port], 0, None);
     assert!(sample(&mut watch, &clock) > 1);
     let evidence = watch.evidence(clock.now(), Duration::ZERO);
     assert_eq!(evidence.connections_at_stop.map(usize::try_from), Some(Ok(connections.len())));
@@ -221,7 +221,7 @@ fn what_a_sample_costs() {
     for count in [10, 1_000, 8_000] {
         let (_listener, port, _connections) = clients("127.0.0.1:0", count);
         let clock = Clock::start();
-        let mut watch = Watch::new(clock.now(), vec![port], 0);
+        let mut watch = Watch::new(clock.now(), vec![port], 0, None);
         sample(&mut watch, &clock);
         let mut costs: Vec<Duration> = (0..20)
             .map(|_| {
