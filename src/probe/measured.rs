@@ -1,0 +1,161 @@
+//! All that a run has found: what every report is made of.
+
+use super::outcome::Class;
+use super::tally::Tally;
+use crate::core::Phase;
+use std::time::{Duration, SystemTime};
+
+/// Our own lateness beyond which a run is no measure: the timeline is read to the tenth of a second.
+pub const MOST_LATENESS: Duration = Duration::from_millis(100);
+
+/// How many lines of a deploy command are kept.
+pub const MOST_LINES: usize = 200;
+
+/// A run. All moments are counted from the start of the load; [`Self::zero`] is where reports begin to
+/// count.
+#[derive(Debug)]
+pub struct Measured {
+    /// The URLs that were asked.
+    pub urls: Vec<String>,
+    /// Requests per second.
+    pub rate: f64,
+    /// How many lost requests are too few to fail.
+    pub max_lost: u64,
+    /// The time of day when the load began.
+    pub began: SystemTime,
+    /// The start of the deploy command, or of the load where there is none.
+    pub zero: Duration,
+    /// How long requests were sent.
+    pub length: Duration,
+    /// What became of them.
+    pub tally: Tally,
+    /// Each change of a readiness page: which URL, when, its status.
+    pub readiness: Vec<(String, Duration, Option<u16>)>,
+    /// Each change of a lameduck's phase: which URL, when, the phase. None when it does not answer.
+    pub phases: Vec<(String, Duration, Option<Phase>)>,
+    /// The deploy command, if there was one.
+    pub deploy: Option<Deploy>,
+    /// Whether it was ended from outside.
+    pub interrupted: bool,
+}
+
+/// A deploy command.
+#[derive(Debug)]
+pub struct Deploy {
+    /// Its words.
+    pub command: String,
+    /// How it ended; none when it still ran at the end.
+    pub code: Option<i32>,
+    /// How long it ran.
+    pub took: Duration,
+    /// What it said, and when; at most [`MOST_LINES`].
+    pub lines: Vec<(Duration, String)>,
+}
+
+/// What it comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Result {
+    /// At most `--max-lost` were lost.
+    Kept,
+    /// More were lost.
+    Lost,
+    /// The run says nothing of the target, for these reasons.
+    NoMeasure(Vec<String>),
+}
+
+// === impl Measured ===
+
+impl Measured {
+    /// What the run comes to. When it is no measure, the number of the lost is none either.
+    #[must_use]
+    pub fn result(&self) -> Result {
+        let mut reasons = Vec::new();
+        let late = Duration::from_micros(self.tally.lateness.value_at_quantile(0.99));
+        if self.tally.all().sent() == 0 {
+            reasons.push("no request was sent".to_owned());
+        } else if late > MOST_LATENESS {
+            reasons.push(format!(
+                "1 % of the requests went out {:.1} s or more too late: this machine is too busy for {} a second",
+                late.as_secs_f64(),
+                self.rate
+            ));
+        }
+        if self.tally.not_sent > 0 {
+            let why = self.tally.why_not_sent.as_deref().unwrap_or_default();
+            reasons.push(format!("{} requests could not be sent from here: {why}", self.tally.not_sent));
+        }
+        if !reasons.is_empty() {
+            return Result::NoMeasure(reasons);
+        }
+        if self.tally.all().lost() > self.max_lost {
+            return Result::Lost;
+        }
+        match &self.deploy {
+            Some(Deploy { code: Some(0), .. }) | None => Result::Kept,
+            Some(Deploy { code: Some(code), .. }) => {
+                Result::NoMeasure(vec![format!("the deploy command failed with status {code}")])
+            }
+            Some(Deploy { code: None, .. }) => {
+                Result::NoMeasure(vec!["it was ended before the deploy command was done".to_owned()])
+            }
+        }
+    }
+
+    /// Seconds from where reports count; negative before the deploy began.
+    #[must_use]
+    pub fn seconds(&self, at: Duration) -> f64 {
+        at.as_secs_f64() - self.zero.as_secs_f64()
+    }
+
+    /// The moment of the first stop signal that a lameduck told of.
+    #[must_use]
+    pub fn stop(&self) -> Option<Duration> {
+        let lame = self.phases.iter().filter(|(_, _, phase)| phase.is_some_and(|phase| phase > Phase::Serving));
+        lame.map(|(_, at, _)| *at).min()
+    }
+
+    /// The phase of that lameduck at a moment, if it was known.
+    #[must_use]
+    pub fn phase(&self, source: &str, at: Duration) -> Option<Phase> {
+        let before = self.phases.iter().filter(|(url, since, _)| url == source && *since <= at);
+        before.last().and_then(|(_, _, phase)| *phase)
+    }
+
+    /// The lameducks that were asked.
+    #[must_use]
+    pub fn sources(&self) -> Vec<&str> {
+        distinct(self.phases.iter().map(|(url, ..)| url.as_str()))
+    }
+
+    /// The classes in which something was lost, and how many.
+    #[must_use]
+    pub fn lost(&self) -> Vec<(Class, u64)> {
+        let all = self.tally.all();
+        let lost = Class::ALL.into_iter().filter(|class| class.is_lost());
+        lost.map(|class| (class, all.of(class))).filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+// === impl Result ===
+
+impl Result {
+    /// The exit status.
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Kept => 0,
+            Self::Lost => 1,
+            Self::NoMeasure(_) => 2,
+        }
+    }
+}
+
+/// The different ones, in their order.
+pub(super) fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    all.fold(Vec::new(), |mut seen, one| {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+        seen
+    })
+}
