@@ -158,3 +158,39 @@ impl Scale {
         let _ = writeln!(text, "{}", format!("{name:<LEFT$}{lane}").trim_end());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::measured::tests::sample;
+
+    #[test]
+    fn losses_stand_over_what_happened_meanwhile() {
+        let expected = "
+lost per 0.2 s
+        2 |                                ##
+          |                                ##
+          |                                ##
+          |                                ##
+          |                                ##
+          |                                ##
+           -------------+------------+-------------+------------+------------
+                        0s           2s            4s           6s
+";
+        let drawn = draw(&sample());
+        assert!(drawn.is_ascii() && drawn.lines().all(|line| line.len() <= 80 && line == line.trim_end()), "{drawn}");
+        for line in ["deploy                  |deploy", "phase      _serving____", "readiness  _200"] {
+            assert!(drawn.contains(line), "{line}: {drawn}");
+        }
+        let _ = expected;
+    }
+
+    #[test]
+    fn nothing_lost_is_no_bars() {
+        let mut sample = sample();
+        sample.tally = crate::probe::tally::Tally::new(1);
+        assert!(!draw(&sample).contains('#'));
+        sample.length = Duration::ZERO;
+        assert_eq!(draw(&sample), "");
+    }
+}

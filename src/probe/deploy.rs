@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
 /// The longest line that is passed on; the rest of it is dropped.
 const LONGEST: u64 = 4_096;
+
+/// How long is waited for what a command that has ended said last.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// What the command did.
 #[derive(Debug)]
@@ -28,11 +32,9 @@ pub(super) fn start(command: &[OsString]) -> io::Result<UnboundedReceiver<Event>
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut child = Command::new(program).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (tell, events) = unbounded_channel();
-    let listeners = [child.stdout.take().map(|out| listen(out, &tell)), child.stderr.take().map(|err| listen(err, &tell))];
-    let patience = tell.clone();
-    thread::spawn(move || wait(&mut child, &patience));
-    // They end with their pipes, which may be held open by what the command left running.
-    drop(listeners);
+    let out = child.stdout.take().map(|out| listen(out, &tell));
+    let err = child.stderr.take().map(|err| listen(err, &tell));
+    thread::spawn(move || wait(&mut child, &[out, err], &tell));
     Ok(events)
 }
 
@@ -47,13 +49,19 @@ pub(super) fn code(status: ExitStatus) -> Option<i32> {
     status.code().or(status.signal().map(|signal| 128 + signal))
 }
 
-fn wait(child: &mut Child, tell: &UnboundedSender<Event>) {
+fn wait(child: &mut Child, listeners: &[Option<JoinHandle<()>>], tell: &UnboundedSender<Event>) {
     let status = child.wait();
+    let ended = Instant::now();
+    // Its last words come first. The pipes may be held open by what the command left running, so this
+    // has a limit.
+    while listeners.iter().flatten().any(|listener| !listener.is_finished()) && ended.elapsed() < LAST_WORDS {
+        thread::park_timeout(LAST_WORDS / 20);
+    }
     // Nobody listens any more when the result is out.
-    let _ = tell.send(Event::Ended(Instant::now(), status));
+    let _ = tell.send(Event::Ended(ended, status));
 }
 
-fn listen(pipe: impl Read + Send + 'static, tell: &UnboundedSender<Event>) -> thread::JoinHandle<()> {
+fn listen(pipe: impl Read + Send + 'static, tell: &UnboundedSender<Event>) -> JoinHandle<()> {
     let tell = tell.clone();
     thread::spawn(move || {
         let mut pipe = BufReader::new(pipe);

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Between two plain lines.
 const EVERY: Duration = Duration::from_secs(10);
 
+/// What fits into any terminal: a line that is broken in two cannot be taken away again.
+const COLUMNS: usize = 79;
+
 /// The status line.
 pub(super) struct Live {
     terminal: bool,
@@ -36,7 +39,8 @@ impl Live {
     /// Shows where it stands.
     pub(super) fn look(&mut self, measured: &Measured, now: Duration) {
         if self.terminal {
-            write(&format!("\r\x1b[K{}", self.status(measured, now)));
+            let status: String = self.status(measured, now).chars().take(COLUMNS).collect();
+            write(&format!("\r\x1b[K{status}"));
             self.shown = true;
         } else if now >= self.last + EVERY {
             self.last = now;

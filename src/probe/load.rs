@@ -205,9 +205,10 @@ impl<'a> Load<'a> {
 
     fn start(&mut self, command: &[std::ffi::OsString]) -> Result<UnboundedReceiver<Event>, String> {
         let written = deploy::written(command);
+        let now = Instant::now();
+        self.deploy_began = Some(now);
+        self.measured.zero = now - self.began;
         let events = deploy::start(command).map_err(|why: io::Error| format!("cannot start \"{written}\": {why}"))?;
-        self.deploy_began = Some(Instant::now());
-        self.measured.zero = self.began.elapsed();
         self.measured.deploy = Some(Deploy { command: written, code: None, took: Duration::ZERO, lines: Vec::new() });
         Ok(events)
     }

@@ -114,11 +114,14 @@ impl Measured {
         lame.map(|(_, at, _)| *at).min()
     }
 
-    /// The phase of that lameduck at a moment, if it was known.
+    /// The phases at a moment, of each lameduck that answered.
     #[must_use]
-    pub fn phase(&self, source: &str, at: Duration) -> Option<Phase> {
-        let before = self.phases.iter().filter(|(url, since, _)| url == source && *since <= at);
-        before.last().and_then(|(_, _, phase)| *phase)
+    pub fn phases_at(&self, at: Duration) -> Vec<&'static str> {
+        let of = |source| {
+            let before = self.phases.iter().filter(|(url, since, _)| url == source && *since <= at);
+            before.last().and_then(|(_, _, phase)| phase.map(Phase::name))
+        };
+        self.sources().into_iter().filter_map(of).collect()
     }
 
     /// The lameducks that were asked.
@@ -158,4 +161,96 @@ pub(super) fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         }
         seen
     })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::probe::outcome::Verdict;
+    use crate::probe::schedule::Kind;
+    use crate::probe::tally::Done;
+
+    pub(in crate::probe) fn secs(seconds: f64) -> Duration {
+        Duration::from_secs_f64(seconds)
+    }
+
+    /// Ten seconds with a deploy from 2 s to 8 s, a stop at 3 s, and three requests lost in its drain.
+    pub(in crate::probe) fn sample() -> Measured {
+        let mut tally = Tally::new(1);
+        for number in 0..100_u32 {
+            let due = secs(0.1) * number;
+            let lost = (50..53).contains(&number);
+            let class = if lost { Class::Refused } else { Class::Ok };
+            let words = if lost { "Connection refused" } else { "" };
+            let kind = Kind { target: 0, kept_alive: false, slow: false };
+            let ended = due + secs(0.001);
+            let verdict = Verdict::Sent(class, words.to_owned());
+            tally.count(&Done { kind, due, sent: due, ended, reused: false, verdict });
+        }
+        let url = |path: &str| format!("http://h:8081/{path}");
+        let phase = |at: f64, phase: Option<Phase>| (url("status"), secs(at), phase);
+        Measured {
+            urls: vec!["http://h/".to_owned()],
+            rate: 10.0,
+            max_lost: 0,
+            began: SystemTime::UNIX_EPOCH,
+            zero: secs(2.0),
+            length: secs(10.0),
+            tally,
+            readiness: vec![(url("readyz"), secs(0.0), Some(200)), (url("readyz"), secs(3.1), Some(503))],
+            phases: vec![
+                phase(0.0, Some(Phase::Serving)),
+                phase(3.0, Some(Phase::LameDuck)),
+                phase(5.0, Some(Phase::Draining)),
+                phase(7.0, None),
+            ],
+            deploy: Some(Deploy {
+                command: "./deploy web".to_owned(),
+                code: Some(0),
+                took: secs(6.0),
+                lines: vec![(secs(2.9), "stopping <web-1>".to_owned())],
+            }),
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn the_status_is_0_1_or_2() {
+        assert_eq!(sample().result().code(), 1);
+        assert_eq!(Measured { max_lost: 2, ..sample() }.result().code(), 1);
+        assert_eq!(Measured { max_lost: 3, ..sample() }.result().code(), 0);
+        assert_eq!(Measured { tally: Tally::new(1), ..sample() }.result().code(), 2);
+        let with_code = |code, max_lost| {
+            let mut sample = Measured { max_lost, ..sample() };
+            sample.deploy.as_mut().unwrap().code = code;
+            sample.result().code()
+        };
+        // A lost request says more than a deploy that failed.
+        assert_eq!([with_code(Some(1), 3), with_code(None, 3), with_code(Some(1), 0)], [2, 2, 1]);
+        let mut short = Measured { max_lost: 3, ..sample() };
+        short.tally.not_sent("no sockets");
+        assert_eq!(short.result(), Result::NoMeasure(vec!["1 requests could not be sent from here: no sockets".to_owned()]));
+    }
+
+    #[test]
+    fn own_lateness_of_more_than_a_tenth_of_a_second_is_no_measure() {
+        for (late, code) in [(0.09, 0), (0.11, 2)] {
+            let mut sample = Measured { max_lost: 3, ..sample() };
+            for _ in 0..100 {
+                sample.tally.lateness.record((late * 1e6) as u64).unwrap();
+            }
+            assert_eq!(sample.result().code(), code, "{late} s");
+        }
+    }
+
+    #[test]
+    fn moments_are_told_from_the_deploy_the_stop_and_the_phase() {
+        let sample = sample();
+        let (first, last) = sample.tally.first_and_last.unwrap();
+        let close = |value: f64, to: f64| (value - to).abs() < 0.01;
+        assert!(close(sample.seconds(first), 3.0) && close(sample.seconds(last), 3.2));
+        assert_eq!(sample.stop(), Some(secs(3.0)));
+        assert_eq!([1.0, 4.0, 6.0, 9.0].map(|at| sample.phases_at(secs(at)).concat()), ["serving", "lame-duck", "draining", ""]);
+        assert_eq!(sample.lost(), [(Class::Refused, 3)]);
+    }
 }

@@ -20,6 +20,7 @@ mod forward;
 mod idle;
 mod log;
 mod place;
+mod probe;
 mod reap;
 mod servers;
 mod shells;

@@ -103,6 +103,8 @@ struct Loss<'a> {
     sent_s: f64,
     lost_s: f64,
     class: &'static str,
+    /// Of each lameduck that answered.
+    phases: Vec<&'static str>,
     what: &'a str,
     target: &'a str,
     slow: bool,
@@ -183,6 +185,7 @@ pub fn write(measured: &Measured) -> String {
                 sent_s: at(loss.due),
                 lost_s: at(loss.lost),
                 class: loss.class.name(),
+                phases: measured.phases_at(loss.lost),
                 what: &loss.words,
                 target: url(loss.target),
                 slow: loss.slow,

@@ -80,23 +80,71 @@ fn words(measured: &Measured, class: Class) -> String {
     }
 }
 
+/// From the losses one by one where all of them are known, else from the buckets.
 fn runs(measured: &Measured) -> Vec<Run> {
     let tally = &measured.tally;
-    let Some((first, last)) = tally.first_and_last else { return Vec::new() };
-    let mut runs: Vec<Run> = Vec::new();
-    let mut from = Duration::ZERO;
-    for bucket in &tally.buckets {
-        let to = from + tally.width;
-        if bucket.lost() > 0 {
-            match runs.last_mut() {
-                Some(run) if from < run.to + GAP => {
-                    run.sum = run.sum.with(*bucket);
-                    run.to = to.min(last);
-                }
-                _ => runs.push(Run { from: from.max(first), to: to.min(last), sum: *bucket }),
+    let all_known = u64::try_from(tally.losses.len()).is_ok_and(|known| known == tally.all().lost());
+    let mut pieces: Vec<Run> = if all_known {
+        let one = |class: Class| {
+            let mut sum = Bucket::default();
+            sum.lost[class.index()] = 1;
+            sum
+        };
+        tally.losses.iter().map(|loss| Run { from: loss.lost, to: loss.lost, sum: one(loss.class) }).collect()
+    } else {
+        let starts = (0..).map(|number| tally.width * number);
+        let (first, last) = tally.first_and_last.unwrap_or_default();
+        let run = |(from, bucket): (Duration, &Bucket)| Run {
+            from: from.max(first),
+            to: (from + tally.width).min(last),
+            sum: *bucket,
+        };
+        starts.zip(&tally.buckets).filter(|(_, bucket)| bucket.lost() > 0).map(run).collect()
+    };
+    pieces.sort_by_key(|piece| piece.from);
+    pieces.into_iter().fold(Vec::new(), |mut runs: Vec<Run>, piece| {
+        match runs.last_mut() {
+            Some(run) if piece.from < run.to + GAP => {
+                run.sum = run.sum.with(piece.sum);
+                run.to = run.to.max(piece.to);
             }
+            _ => runs.push(piece),
         }
-        from = to;
+        runs
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::measured::tests::sample;
+
+    fn told(measured: &Measured) -> Vec<String> {
+        tell(measured).iter().map(|event| format!("{:.1} {}", measured.seconds(event.at), event.text)).collect()
     }
-    runs
+
+    #[test]
+    fn everything_is_told_once_and_in_order() {
+        let expected = [
+            "-2.0 http://h:8081/status: serving",
+            "-2.0 readiness of http://h:8081/readyz: 200",
+            "0.0 the deploy command starts: ./deploy web",
+            "0.9 it says: stopping <web-1>",
+            "1.0 http://h:8081/status: lame-duck",
+            "1.1 readiness of http://h:8081/readyz: 503",
+            "3.0 http://h:8081/status: draining",
+            "3.0 3 requests lost, until 3.20 s: 3 refused (Connection refused)",
+            "5.0 http://h:8081/status: no answer",
+            "6.0 it ends with status 0",
+        ];
+        assert_eq!(told(&sample()), expected);
+    }
+
+    #[test]
+    fn losses_that_are_not_known_one_by_one_are_told_from_the_buckets() {
+        let mut sample = sample();
+        sample.tally.losses.pop();
+        let loss = told(&sample).into_iter().find(|line| line.contains("lost")).unwrap();
+        assert_eq!(loss, "3.0 3 requests lost, until 3.20 s: 3 refused (Connection refused)");
+    }
 }

@@ -104,8 +104,7 @@ pub(super) fn moment(measured: &Measured, at: Duration) -> String {
         let offset = at.as_secs_f64() - stop.as_secs_f64();
         let _ = write!(text, ", {} {} the stop signal", seconds(offset.abs()), side(offset));
     }
-    let phases = measured.sources().into_iter().filter_map(|source| measured.phase(source, at));
-    let phases: Vec<_> = phases.map(|phase| phase.name()).collect();
+    let phases = measured.phases_at(at);
     if !phases.is_empty() {
         let _ = write!(text, " ({})", phases.join(", "));
     }
