@@ -120,10 +120,6 @@ impl Client {
         if !keep {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        // Methods that are known to have a body say that there is none (RFC 9110, section 8.6).
-        if [Method::POST, Method::PUT, Method::PATCH].contains(method) {
-            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
-        }
         for name in self.headers.keys() {
             headers.remove(name);
             for value in self.headers.get_all(name) {
