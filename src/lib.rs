@@ -1,8 +1,8 @@
 //! `lameduck`, the init of a container that stops its server in the right order.
 //!
 //! [`core`] decides, [`run`] performs and waits, [`sys`] holds every call into the kernel, [`cli`]
-//! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`exit`]
-//! names the statuses.
+//! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`http`]
+//! reads requests and addresses, [`exit`] names the statuses.
 //!
 //! With the feature `ctl`, for the desk and for CI: `ctl` is the command line of `lameduckctl`, `probe`
 //! counts what a deploy loses.
@@ -10,12 +10,16 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
 
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+pub mod ask;
 pub mod cli;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod core;
 #[cfg(feature = "ctl")]
 pub mod ctl;
 pub mod exit;
+#[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+pub mod http;
 pub mod json;
 pub mod log;
 #[cfg(feature = "ctl")]
@@ -43,6 +47,7 @@ pub fn run_as_init(args: &[OsString]) -> u8 {
     let environ: Vec<_> = std::env::vars_os().filter(|(name, _)| ours(name)).collect();
     match cli::read(args.get(1..).unwrap_or_default(), &environ) {
         cli::Outcome::Run(settings) => run::run(&settings, &mask),
+        cli::Outcome::Ask(question) => run::print(&ask::ask(&question)),
         cli::Outcome::Print(page) => run::print(&page),
     }
 }

@@ -1,14 +1,15 @@
 //! `--explain`: every setting with its value and its origin, the stop as a picture, and the warnings.
 
-use super::Settings;
-use super::given::{Origin, Origins, name, quoted};
+use super::given::{Origin, Origins, name, on_one_line, quoted};
 use super::options::{Id, OPTIONS, Spec, Topic};
 use super::resolve::Findings;
 use super::timeline;
-use crate::core::Budget;
+use super::{Hook, Place, Settings};
 use crate::core::duration::Written;
 use crate::core::policy::{StopOn, StopSignal};
+use crate::core::{Budget, Unready};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// The page.
 pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) -> String {
@@ -16,7 +17,7 @@ pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) 
     let rows: Vec<[String; 3]> = OPTIONS
         .iter()
         .filter(|spec| spec.topic != Topic::About && spec.id != Id::Verbose)
-        .map(|spec| [spec.long.to_owned(), shown(spec.id, settings, findings), origin(spec, origins)])
+        .map(|spec| [spec.long.to_owned(), shown(spec.id, settings, findings.grace), origin(spec, origins)])
         .collect();
     let width = |column: usize, most: usize| {
         rows.iter().map(|row| row[column].chars().count()).filter(|length| *length <= most).max().unwrap_or(0)
@@ -41,6 +42,11 @@ pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) 
             writeln!(text, "  fits into the grace period of {}, with {} to spare", Written(grace), Written(spare))
         };
     }
+    let health = settings.health.as_ref().map(|health| health.explained(&settings.policy)).unwrap_or_default();
+    let others = health + &settings.extras.explained(&settings.policy);
+    if !others.is_empty() {
+        let _ = write!(text, "\nWhat others see of it\n\n{others}");
+    }
     let refused = findings.refusal.iter().map(|why| format!("will not start: {why}"));
     let warnings: Vec<String> = refused.chain(settings.warnings.iter().cloned()).collect();
     if !warnings.is_empty() {
@@ -53,13 +59,15 @@ pub(super) fn page(settings: &Settings, origins: &Origins, findings: &Findings) 
 }
 
 /// The value of an option, as one would write it.
-fn shown(id: Id, settings: &Settings, findings: &Findings) -> String {
-    let policy = &settings.policy;
+pub(super) fn shown(id: Id, settings: &Settings, grace: Option<Duration>) -> String {
+    let (policy, extras) = (&settings.policy, &settings.extras);
+    let health = settings.health.as_ref();
+    let check = health.and_then(|health| health.check.as_ref());
     let switch = |on: bool| String::from(if on { "yes" } else { "no" });
     match id {
         Id::Delay => Written(policy.delay).to_string(),
         Id::DrainTimeout => policy.drain.map_or_else(|| "none".to_owned(), |drain| Written(drain).to_string()),
-        Id::Grace => findings.grace.map_or_else(|| "not known".to_owned(), |grace| Written(grace).to_string()),
+        Id::Grace => grace.map_or_else(|| "not known".to_owned(), |grace| Written(grace).to_string()),
         Id::StopSignal => match policy.stop_signal {
             StopSignal::Auto => "auto".to_owned(),
             StopSignal::Same => "same".to_owned(),
@@ -71,6 +79,24 @@ fn shown(id: Id, settings: &Settings, findings: &Findings) -> String {
         },
         Id::Repeat => String::from(if policy.hurry { "hurry" } else { "ignore" }),
         Id::Linger => policy.linger.map_or_else(|| Id::Linger.spec().default.to_owned(), |l| Written(l).to_string()),
+        Id::HealthListen => health.map_or_else(|| "off".to_owned(), |health| health.listen.to_string()),
+        Id::HealthPath => health.map_or(Id::HealthPath.spec().default, |health| &health.path).to_owned(),
+        Id::HealthCheck => check.map_or_else(|| "none".to_owned(), ToString::to_string),
+        Id::ReadyFile => place(extras.ready_file.as_ref()),
+        Id::DrainFile => place(extras.drain_file.as_ref()),
+        Id::StateFile => place(extras.state_file.as_ref()),
+        Id::Report => place(extras.report.as_ref()),
+        Id::Unready => match policy.unready {
+            Unready::Start => "start".to_owned(),
+            Unready::End => "end".to_owned(),
+            Unready::Never => "never".to_owned(),
+        },
+        Id::OnStop => hook(extras.on_stop.as_ref()),
+        Id::OnExit => hook(extras.on_exit.as_ref()),
+        Id::HookTimeout => policy
+            .on_stop
+            .or(policy.on_exit)
+            .map_or_else(|| Id::HookTimeout.spec().default.to_owned(), |limit| Written(limit).to_string()),
         Id::Rewrite => list(policy.rewrite.iter(), |(from, to)| match to {
             Some(to) => format!("{from}:{to}"),
             None => format!("{from}:0"),
@@ -83,8 +109,16 @@ fn shown(id: Id, settings: &Settings, findings: &Findings) -> String {
         Id::MapExit => list(policy.map_exit.iter(), |(from, to)| format!("{from}={to}")),
         Id::Log => settings.log.name().to_owned(),
         Id::LogLevel => settings.log_level.name().to_owned(),
-        Id::Verbose | Id::Explain | Id::Version | Id::Help => String::new(),
+        Id::Verbose | Id::Explain | Id::Healthcheck | Id::Status | Id::Version | Id::Help => String::new(),
     }
+}
+
+fn place(place: Option<&Place>) -> String {
+    place.map_or_else(|| "none".to_owned(), |place| on_one_line(&place.path.to_string_lossy()))
+}
+
+fn hook(hook: Option<&Hook>) -> String {
+    hook.map_or_else(|| "none".to_owned(), |hook| on_one_line(&shell_words::join(&hook.words)))
 }
 
 fn list<T>(items: impl Iterator<Item = T>, one: impl Fn(T) -> String) -> String {

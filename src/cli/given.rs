@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::nearest::nearest;
-use super::options::{Id, OPTIONS, PREFIX, Takes};
+use super::options::{Id, OF_HOOKS, OPTIONS, PREFIX, Takes};
 use super::value;
 use std::ffi::{OsStr, OsString};
 
@@ -92,7 +92,8 @@ impl<'a> Given<'a> {
             let bytes = name.as_encoded_bytes();
             // Kubernetes injects these into every pod beside a Service that is called lameduck.
             let injected = bytes.starts_with(b"LAMEDUCK_SERVICE_") || bytes.starts_with(b"LAMEDUCK_PORT");
-            !injected && !super::is_own_variable(bytes)
+            let of_a_hook = OF_HOOKS.iter().any(|name| name.as_bytes() == bytes);
+            !injected && !of_a_hook && !super::is_own_variable(bytes)
         });
         unknown
             .map(|name| {
@@ -165,4 +166,13 @@ pub(super) fn quoted(word: &OsStr) -> String {
     #[allow(clippy::unnecessary_debug_formatting, reason = "a word may hold a line end or bytes that are no text")]
     let quoted = format!("{word:?}");
     quoted
+}
+
+/// A text with everything escaped that would break the line it stands in.
+pub(super) fn on_one_line(text: &str) -> String {
+    let mut line = String::new();
+    for c in text.chars() {
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
+    line
 }

@@ -66,6 +66,7 @@ impl Spec {
     pub(super) const fn wanted(&self) -> &'static str {
         match self.takes {
             Takes::One(what) | Takes::List(what) => what,
+            Takes::Maybe(_) => "[URL]",
             Takes::Nothing | Takes::Count => "",
         }
     }

@@ -63,6 +63,7 @@ fn parser() -> Command {
             Takes::Nothing | Takes::Count => arg.value_parser(value_parser!(u8)).action(ArgAction::Count),
             // Appended even where one is wanted: which of several counts is not for clap to decide.
             Takes::One(_) | Takes::List(_) => arg.action(ArgAction::Append),
+            Takes::Maybe(_) => arg.action(ArgAction::Append).num_args(0..=1),
         }
     });
     let command = Arg::new(COMMAND).num_args(0..).trailing_var_arg(true).value_parser(value_parser!(OsString));
@@ -205,6 +206,11 @@ impl Line {
     /// How often a flag without a value was given.
     pub(super) fn count(&self, id: Id) -> u8 {
         self.flags.as_ref().map_or(0, |flags| flags.get_count(id.spec().long))
+    }
+
+    /// Whether a flag that may have a value was given.
+    pub(super) fn has(&self, id: Id) -> bool {
+        self.flags.as_ref().is_some_and(|flags| flags.contains_id(id.spec().long))
     }
 
     /// The values of a flag that takes some.

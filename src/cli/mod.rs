@@ -5,11 +5,13 @@
 //! task definition wants to deploy twice, not thirteen times.
 //!
 //! `options` is the table of what there is; `line` takes the command line apart; `given` finds each
-//! option's value and origin; `value` reads single values; `resolve` puts them together and looks
-//! for contradictions; `help`, `explain` and `timeline` are pages to read.
+//! option's value and origin; `value` reads single values; `extras` puts together those for others to
+//! see, `resolve` all of them, and looks for contradictions; `help`, `explain` and `timeline` are pages to read.
 
 mod explain;
+mod extras;
 mod given;
+mod health;
 mod help;
 mod line;
 mod nearest;
@@ -22,6 +24,9 @@ mod value;
 mod tests;
 
 use crate::core::{Policy, Signal};
+pub use extras::{Extras, Hook, Place};
+pub use health::{Ask, Health, Probe, Question, Sources};
+pub(crate) use options::OF_HOOKS;
 use options::{Id, OPTIONS, PREFIX};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -42,10 +47,14 @@ pub struct Settings {
     pub warn_on_reap: bool,
     /// Whether the server sees the `LAMEDUCK_*` variables.
     pub keep_env: bool,
+    /// Whether health is answered over the network, and where.
+    pub health: Option<Health>,
     /// How log lines are written.
     pub log: LogFormat,
     /// Which log lines are written.
     pub log_level: LogLevel,
+    /// What others are to see of it.
+    pub extras: Extras,
     /// What looks wrong but does not keep the server from starting: one line each.
     pub warnings: Vec<String>,
 }
@@ -79,6 +88,8 @@ pub enum LogLevel {
 pub enum Outcome {
     /// Run this.
     Run(Box<Settings>),
+    /// Ask this of a lameduck that runs; nothing is run.
+    Ask(Box<Ask>),
     /// Print this and leave; nothing is run.
     Print(Printed),
 }
@@ -106,6 +117,9 @@ pub enum Stream {
 /// The exit status for what is wrong with the command line or the environment.
 const USAGE: u8 = 125;
 
+/// The exit status for what is wrong with a question.
+const CANNOT_TELL: u8 = 1;
+
 /// Reads the command line, without the program's own name, and those variables of the environment
 /// that begin with `LAMEDUCK_`.
 #[must_use]
@@ -117,6 +131,13 @@ pub fn read(args: &[OsString], environ: &[(OsString, OsString)]) -> Outcome {
     if line.asks(Id::Version) {
         return Outcome::out(version(), 0);
     }
+    if let Some(ask) = Ask::read(&line, environ, args) {
+        return match ask {
+            Ok(ask) => Outcome::Ask(Box::new(ask)),
+            // Not 125: who checks a health knows 0 and 1.
+            Err(errors) => complain(&errors, CANNOT_TELL),
+        };
+    }
     let resolved = resolve::resolve(line, environ);
     let mut errors = resolved.errors;
     if resolved.explain && errors.is_empty() {
@@ -127,7 +148,7 @@ pub fn read(args: &[OsString], environ: &[(OsString, OsString)]) -> Outcome {
     if resolved.settings.command.is_empty() {
         errors.push("no command given: write it after the options, as in lameduck --delay 15s -- nginx".to_owned());
     }
-    if errors.is_empty() { Outcome::Run(Box::new(resolved.settings)) } else { complain(&errors) }
+    if errors.is_empty() { Outcome::Run(Box::new(resolved.settings)) } else { complain(&errors, USAGE) }
 }
 
 /// Whether this is a variable that lameduck reads: the server does not see those, so that of two
@@ -143,13 +164,13 @@ fn version() -> String {
     format!("lameduck version {} - git.{hash}\n", env!("CARGO_PKG_VERSION"))
 }
 
-fn complain(errors: &[String]) -> Outcome {
+fn complain(errors: &[String], code: u8) -> Outcome {
     let mut text = String::new();
     for error in errors {
         let _ = writeln!(text, "lameduck: {error}");
     }
     text.push_str("lameduck: nothing was started; try --help\n");
-    Outcome::Print(Printed { text, code: USAGE, stream: Stream::Err })
+    Outcome::Print(Printed { text, code, stream: Stream::Err })
 }
 
 // === impl Outcome ===

@@ -11,6 +11,17 @@ pub(super) enum Id {
     StopOn,
     Repeat,
     Linger,
+    HealthListen,
+    HealthPath,
+    HealthCheck,
+    ReadyFile,
+    DrainFile,
+    Unready,
+    OnStop,
+    OnExit,
+    HookTimeout,
+    StateFile,
+    Report,
     Rewrite,
     Group,
     Subreaper,
@@ -22,6 +33,8 @@ pub(super) enum Id {
     LogLevel,
     Verbose,
     Explain,
+    Healthcheck,
+    Status,
     Version,
     Help,
 }
@@ -35,6 +48,8 @@ pub(super) enum Takes {
     Count,
     /// One value, described by this word.
     One(&'static str),
+    /// One value or none, on the command line only.
+    Maybe(&'static str),
     /// Values separated by commas; the flag may be repeated as well.
     List(&'static str),
 }
@@ -43,6 +58,7 @@ pub(super) enum Takes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Topic {
     Stop,
+    World,
     Signals,
     Processes,
     ExitStatus,
@@ -68,10 +84,13 @@ pub(super) struct Spec {
 /// What every variable of ours begins with.
 pub(super) const PREFIX: &str = "LAMEDUCK_";
 
+/// The variables that a hook finds beside those of the server.
+pub(crate) const OF_HOOKS: [&str; 4] = ["LAMEDUCK_PHASE", "LAMEDUCK_SIGNAL", "LAMEDUCK_MAIN_PID", "LAMEDUCK_EXIT_CODE"];
+
 /// All options, in the order of [`Id`].
-pub(super) const OPTIONS: [Spec; 20] = {
-    use Takes::{Count, List, Nothing, One};
-    use Topic::{About, ExitStatus, Logs, Processes, Signals, Stop};
+pub(super) const OPTIONS: [Spec; 33] = {
+    use Takes::{Count, List, Maybe, Nothing, One};
+    use Topic::{About, ExitStatus, Logs, Processes, Signals, Stop, World};
     [
         option(
             Id::Delay,
@@ -136,6 +155,73 @@ pub(super) const OPTIONS: [Spec; 20] = {
             Stop,
             &["time for what the server left behind"],
         ),
+        option(
+            Id::HealthListen,
+            None,
+            "health-listen",
+            One("ADDRESS"),
+            "",
+            World,
+            &["answer /readyz, /livez and /status over HTTP there:", ":8080, 127.0.0.1:8080, [::1]:8080"],
+        ),
+        option(Id::HealthPath, None, "health-path", One("PATH"), "/", World, &["one more path for what /readyz says"]),
+        option(
+            Id::HealthCheck,
+            None,
+            "health-check",
+            One("URL"),
+            "",
+            World,
+            &["ready there only while this passes within 1s:", "http://127.0.0.1:80/up (2xx, 3xx) or tcp://..."],
+        ),
+        option(Id::ReadyFile, None, "ready-file", One("FILE"), "", World, &["exists while new requests are welcome"]),
+        option(Id::DrainFile, None, "drain-file", One("FILE"), "", World, &["exists from the stop signal to the end"]),
+        option(
+            Id::Unready,
+            None,
+            "unready",
+            One("WHEN"),
+            "start",
+            World,
+            &["readiness goes at the \"start\" of the stop, at its", "\"end\" (when draining begins), or \"never\""],
+        ),
+        option(
+            Id::OnStop,
+            None,
+            "on-stop",
+            One("COMMAND"),
+            "",
+            World,
+            &["run this at the stop signal; the delay counts from", "its end"],
+        ),
+        option(Id::OnExit, None, "on-exit", One("COMMAND"), "", World, &["run this when the server has gone"]),
+        option(
+            Id::HookTimeout,
+            None,
+            "hook-timeout",
+            One("TIME"),
+            "5s",
+            World,
+            &["each of the two is killed after this"],
+        ),
+        option(
+            Id::StateFile,
+            None,
+            "state-file",
+            One("FILE"),
+            "",
+            World,
+            &["the state as JSON, new at each phase; FILE.lock is", "locked while a stop runs"],
+        ),
+        option(
+            Id::Report,
+            None,
+            "report",
+            One("FILE"),
+            "",
+            World,
+            &["write what happened as JSON at the end, at most", "4096 bytes; /dev/termination-log will do"],
+        ),
         option(Id::Rewrite, Some('r'), "rewrite", List("FROM:TO"), "", Signals, &["pass FROM on as TO; TO 0 drops it"]),
         option(
             Id::Group,
@@ -195,6 +281,16 @@ pub(super) const OPTIONS: [Spec; 20] = {
             About,
             &["print every setting, where it comes from, and how a", "stop goes; run nothing"],
         ),
+        option(
+            Id::Healthcheck,
+            None,
+            "healthcheck",
+            Maybe("URL"),
+            "",
+            About,
+            &["ask a running lameduck (or http://, tcp://, file:)", "whether it is ready; exits with 0 or 1"],
+        ),
+        option(Id::Status, None, "status", Nothing, "", About, &["print the state of a running lameduck as JSON"]),
         option(Id::Version, Some('V'), "version", Nothing, "", About, &["print the version"]),
         option(Id::Help, Some('h'), "help", Nothing, "", About, &["print this page"]),
     ]
@@ -226,12 +322,13 @@ pub(super) fn by_flag(flag: &str) -> Option<&'static Spec> {
 
 impl Topic {
     /// All of them, in the order of the help page.
-    pub(super) const ALL: [Self; 6] =
-        [Self::Stop, Self::Signals, Self::Processes, Self::ExitStatus, Self::Logs, Self::About];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Stop, Self::World, Self::Signals, Self::Processes, Self::ExitStatus, Self::Logs, Self::About];
 
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Stop => "The stop",
+            Self::World => "What others see of it",
             Self::Signals => "Signals",
             Self::Processes => "Processes",
             Self::ExitStatus => "Exit status",
@@ -278,7 +375,7 @@ impl Spec {
     }
 
     const fn has_variable(&self) -> bool {
-        !matches!(self.id, Id::Version | Id::Help)
+        !matches!(self.id, Id::Healthcheck | Id::Status | Id::Version | Id::Help)
     }
 }
 
@@ -308,7 +405,7 @@ mod tests {
     fn each_option_knows_its_own_variable_and_no_other() {
         for spec in &OPTIONS {
             let Some(variable) = spec.variable() else {
-                assert!(matches!(spec.long, "help" | "version"));
+                assert!(matches!(spec.long, "healthcheck" | "status" | "help" | "version"));
                 continue;
             };
             for other in &OPTIONS {

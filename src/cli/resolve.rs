@@ -3,7 +3,7 @@
 use super::given::{Given, Origin, Origins, name};
 use super::line::Line;
 use super::options::Id;
-use super::{LogFormat, LogLevel, Settings, value};
+use super::{Extras, Health, LogFormat, LogLevel, Settings, value};
 use crate::core::duration::Written;
 use crate::core::policy::{DEFAULT_DRAIN, StopOn, StopSignal};
 use crate::core::{Budget, Policy, Signal};
@@ -47,7 +47,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)]) -> Resolved 
     let delay = given.one(Id::Delay, value::time).unwrap_or_default();
     let drain = given.one(Id::DrainTimeout, value::drain);
     let grace = given.one(Id::Grace, value::time);
-    let policy = Policy {
+    let mut policy = Policy {
         delay,
         drain: drain.unwrap_or(Some(DEFAULT_DRAIN)),
         stop_signal: given.one(Id::StopSignal, value::stop_signal).unwrap_or(StopSignal::Auto),
@@ -65,8 +65,11 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)]) -> Resolved 
     if let Some((from, _)) = twice(&policy.map_exit) {
         given.refuse(Id::MapExit, &format!("{from} is mapped twice: write it once"));
     }
+    let extras = Extras::read(&mut given, &mut policy);
     let mut settings = Settings {
         policy,
+        extras,
+        health: Health::read(&mut given),
         subreaper: given.switch(Id::Subreaper),
         parent_death_signal: given.one(Id::ParentDeathSignal, value::signal),
         warn_on_reap: given.switch(Id::WarnOnReap),
@@ -89,7 +92,12 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)]) -> Resolved 
         settings.warnings.extend(findings.contradiction.clone());
     }
     warn(&mut settings, &given.origins, &findings);
+    settings.warnings.extend(Health::warnings(settings.health.as_ref(), &given.origins));
+    settings.warnings.extend(settings.extras.warnings(&given.origins));
     settings.warnings.extend(given.unknown_variables());
+    if settings.extras.report.is_some() {
+        settings.extras.shown = Extras::show(&settings, &given.origins, grace);
+    }
     Resolved { settings, origins: given.origins, findings, explain, errors: given.errors }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{LogFormat, LogLevel};
 use crate::core::policy::{StopOn, StopSignal};
-use crate::core::{Signal, SignalSet, duration};
+use crate::core::{Signal, SignalSet, Unready, duration};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A value, or what is wrong with the text.
@@ -87,6 +88,19 @@ pub(super) fn map_exit(text: &str) -> Read<(u8, u8)> {
     Ok((status(from)?, status(to)?))
 }
 
+/// The path of a page of our own choosing.
+pub(super) fn path(text: &str) -> Read<String> {
+    let text = text.trim();
+    if !text.starts_with('/') || text.contains(|c: char| c.is_control() || c.is_whitespace() || matches!(c, '?' | '#'))
+    {
+        return Err("not a path: write one that begins with /, as in /healthz".to_owned());
+    }
+    if matches!(text, "/livez" | "/status") {
+        return Err("this path says something else: take another, as in /healthz".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 fn status(text: &str) -> Read<u8> {
     let text = text.trim();
     // `parse` alone would take `+7`.
@@ -103,6 +117,37 @@ pub(super) fn log_format(text: &str) -> Read<LogFormat> {
 
 pub(super) fn log_level(text: &str) -> Read<LogLevel> {
     word(text, &LogLevel::NAMES)
+}
+
+pub(super) fn unready(text: &str) -> Read<Unready> {
+    word(text, &[("start", Unready::Start), ("end", Unready::End), ("never", Unready::Never)])
+}
+
+/// The name of a file to be written.
+pub(super) fn file(text: &str) -> Read<PathBuf> {
+    let path = PathBuf::from(text);
+    if path.file_name().is_none() || text.ends_with('/') {
+        return Err("not a file: write its name, as in /run/lameduck/ready".to_owned());
+    }
+    Ok(path)
+}
+
+/// A command, split into words as a shell would. No shell is run, so nothing is filled in.
+pub(super) fn command(text: &str) -> Read<Vec<String>> {
+    let words = shell_words::split(text).map_err(|_| "a quote is not closed".to_owned())?;
+    match words.first() {
+        None => Err("no command in it".to_owned()),
+        Some(program) if program.is_empty() => Err("the name of the program is empty".to_owned()),
+        Some(_) => Ok(words),
+    }
+}
+
+/// The time limit of a hook.
+pub(super) fn hook_timeout(text: &str) -> Read<Duration> {
+    match time(text)? {
+        Duration::ZERO => Err("a hook needs time: leave the hook out to run none".to_owned()),
+        limit => Ok(limit),
+    }
 }
 
 /// A switch in the environment.
@@ -183,6 +228,16 @@ mod tests {
         assert_eq!(rewrite("RTMIN+3:TERM").map(|(from, _)| from.number()), Ok(37));
         for text in ["", ":", "HUP", "HUP:", ":TERM", "HUP:TERM:QUIT", "0:TERM", "HUP=TERM", "HUP:-1"] {
             assert!(rewrite(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_one_that_can_be_asked_for() {
+        for text in ["/", "/healthz", "/a/b.c%20d", "/readyz"] {
+            assert_eq!(path(text).as_deref(), Ok(text));
+        }
+        for text in ["", "healthz", "/a b", "/a?b", "/a#b", "/a\nb", "/livez", "/status"] {
+            assert!(path(text).is_err(), "{text}");
         }
     }
 

@@ -72,6 +72,19 @@ pub enum Hook {
     OnExit,
 }
 
+// === impl Hook ===
+
+impl Hook {
+    /// Its name in logs, JSON and documentation.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OnStop => "on-stop",
+            Self::OnExit => "on-exit",
+        }
+    }
+}
+
 // === impl Target ===
 
 impl Target {

@@ -7,6 +7,8 @@ use std::time::Duration;
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
+    /// A phase begins.
+    Entered(Phase),
     /// A stop begins, and the server serves on for the delay.
     LameDuck {
         /// By this signal.
@@ -15,6 +17,8 @@ pub enum Note {
         sender: Sender,
         /// The plan: what will be sent to whom when the delay is over.
         plan: Vec<Told>,
+        /// How long the on-stop hook may take, when there is one.
+        hook: Option<Duration>,
         /// How long, counted from now, or from the end of the on-stop hook when there is one.
         delay: Duration,
         /// How long the drain may take then.

@@ -1,6 +1,6 @@
 //! What was asked for, resolved: everything the machine needs to know, with no origin attached.
 
-use super::{Signal, SignalSet};
+use super::{Phase, Signal, SignalSet};
 use std::time::Duration;
 
 /// Within this time of the first stop signal a further one is its duplicate, not a second wish:
@@ -60,6 +60,20 @@ pub struct Policy {
     pub watch: bool,
     /// Whether the graceful signal is held until no answer is owed.
     pub hold: Hold,
+    /// When readiness is withdrawn.
+    pub unready: Unready,
+}
+
+/// When readiness is withdrawn. It never comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unready {
+    /// At the stop signal: for balancers that only know what health checks tell them.
+    Start,
+    /// When draining begins: where the platform has told the balancers by itself, and kills at once
+    /// what turns unhealthy.
+    End,
+    /// Only when the server has gone.
+    Never,
 }
 
 /// When the graceful signal is held back until the answers in flight have gone out.
@@ -111,6 +125,7 @@ impl Default for Policy {
             on_exit: None,
             watch: false,
             hold: Hold::Never,
+            unready: Unready::Start,
         }
     }
 }
@@ -126,6 +141,17 @@ impl Policy {
     #[must_use]
     pub fn mapped(&self, code: u8) -> u8 {
         self.map_exit.iter().rev().find(|(from, _)| *from == code).map_or(code, |(_, to)| *to)
+    }
+
+    /// Whether the world is to take the server for ready in this phase.
+    #[must_use]
+    pub fn is_ready_in(&self, phase: Phase) -> bool {
+        let withdrawn_from = match self.unready {
+            Unready::Start => Phase::LameDuck,
+            Unready::End => Phase::Draining,
+            Unready::Never => Phase::Sweeping,
+        };
+        Phase::Serving <= phase && phase < withdrawn_from
     }
 
     /// How long leftovers may take after a stop.

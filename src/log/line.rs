@@ -104,6 +104,13 @@ impl Line {
     }
 }
 
+/// A time since 1970 in words.
+pub(super) fn time(since_1970: Duration) -> String {
+    let mut text = String::new();
+    push_time(&mut text, since_1970);
+    text
+}
+
 /// `2026-01-31T23:59:59.123Z`.
 fn push_time(out: &mut String, since_1970: Duration) {
     let (days, second) = (since_1970.as_secs() / 86_400, since_1970.as_secs() % 86_400);

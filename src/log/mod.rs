@@ -32,6 +32,11 @@ pub fn set_up(format: LogFormat, level: LogLevel) {
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Lines::new(format, level)));
 }
 
+/// The present as log lines write it: `2026-01-31T23:59:59.123Z`.
+pub(crate) fn time_now() -> String {
+    line::time(crate::run::clock::wall())
+}
+
 /// Writes `text` to standard error, as it is: for the pages that end lameduck before it ran
 /// anything. Never waits.
 pub fn raw(text: &str) {

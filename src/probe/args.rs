@@ -5,8 +5,8 @@ use super::schedule::{MAX_RATE, Schedule};
 use super::target::{self, Resolve, Target};
 use super::tls::{self, Trust};
 use crate::core::duration;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::Method;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -247,7 +247,13 @@ impl Args {
             method: self.method.clone(),
             headers: self.headers.iter().cloned().collect(),
             timeout: self.timeout,
-            family: if self.ipv4 { Family::V4 } else if self.ipv6 { Family::V6 } else { Family::Any },
+            family: if self.ipv4 {
+                Family::V4
+            } else if self.ipv6 {
+                Family::V6
+            } else {
+                Family::Any
+            },
             trust,
             readiness,
             statuses,
@@ -329,13 +335,18 @@ mod tests {
     fn everything_after_two_dashes_is_the_deploy_command() {
         let settings = settings("http://a/ http://b/ --settle 3s -- ./deploy --for 5").unwrap();
         let Until::Deployed(command, settle) = settings.until else { panic!("no deploy") };
-        assert_eq!((command, settle), (["./deploy", "--for", "5"].map(OsString::from).to_vec(), Duration::from_secs(3)));
+        assert_eq!(
+            (command, settle),
+            (["./deploy", "--for", "5"].map(OsString::from).to_vec(), Duration::from_secs(3))
+        );
         assert_eq!(settings.targets.len(), 2);
     }
 
     #[test]
     fn slow_and_readiness_paths_are_asked_of_every_target() {
-        let settings = settings("http://a/x https://b/ --slow-path /s --slow 25% --readiness /r --readiness http://c:1/r").unwrap();
+        let settings =
+            settings("http://a/x https://b/ --slow-path /s --slow 25% --readiness /r --readiness http://c:1/r")
+                .unwrap();
         let urls = |targets: &[Target]| targets.iter().map(|target| target.url.clone()).collect::<Vec<_>>();
         assert_eq!(urls(&settings.slow), ["http://a/s", "https://b/s"]);
         assert_eq!(urls(&settings.readiness), ["http://a/r", "https://b/r", "http://c:1/r"]);
@@ -344,7 +355,8 @@ mod tests {
 
     #[test]
     fn all_errors_are_told_at_once() {
-        let errors = settings("ftp://a/ nonsense --slow-path slow --readiness r --rate 0 --timeout 0s --cacert /none").unwrap_err();
+        let errors = settings("ftp://a/ nonsense --slow-path slow --readiness r --rate 0 --timeout 0s --cacert /none")
+            .unwrap_err();
         assert_eq!(errors.len(), 7, "{errors:#?}");
         for (words, part) in [
             ("", "URL"),

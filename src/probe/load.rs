@@ -154,7 +154,19 @@ impl<'a> Load<'a> {
             interrupted: false,
         };
         let shared = Arc::new(Shared { client, settings: settings.clone() });
-        Self { settings, shared, began, most_in_flight, in_flight: 0, next: 0, tell, measured, live, end, deploy_began: None }
+        Self {
+            settings,
+            shared,
+            began,
+            most_in_flight,
+            in_flight: 0,
+            next: 0,
+            tell,
+            measured,
+            live,
+            end,
+            deploy_began: None,
+        }
     }
 
     /// When the next request is due.
@@ -173,7 +185,9 @@ impl<'a> Load<'a> {
             let (number, due) = (self.next, self.settings.schedule.due(self.next));
             self.next += 1;
             if self.in_flight >= self.most_in_flight {
-                self.measured.tally.not_sent("too many at the same time for the open files that are allowed (ulimit -n)");
+                self.measured
+                    .tally
+                    .not_sent("too many at the same time for the open files that are allowed (ulimit -n)");
                 continue;
             }
             self.in_flight += 1;

@@ -51,15 +51,10 @@ const MARKS: [Mark; 7] = [
                 .any(|sentence| body.contains(sentence))
         },
     },
-    Mark {
-        proxy: "nginx",
-        holds: |_, body| body.contains("<center>nginx") || body.contains("<center>openresty"),
-    },
+    Mark { proxy: "nginx", holds: |_, body| body.contains("<center>nginx") || body.contains("<center>openresty") },
     Mark {
         proxy: "httpd",
-        holds: |_, body| {
-            body.contains("The proxy server received an invalid") || body.contains("<address>Apache/")
-        },
+        holds: |_, body| body.contains("The proxy server received an invalid") || body.contains("<address>Apache/"),
     },
     // Nothing but the name of the status, and no header of a server.
     Mark {

@@ -229,7 +229,10 @@ pub(super) mod tests {
         assert_eq!([with_code(Some(1), 3), with_code(None, 3), with_code(Some(1), 0)], [2, 2, 1]);
         let mut short = Measured { max_lost: 3, ..sample() };
         short.tally.not_sent("no sockets");
-        assert_eq!(short.result(), Result::NoMeasure(vec!["1 requests could not be sent from here: no sockets".to_owned()]));
+        assert_eq!(
+            short.result(),
+            Result::NoMeasure(vec!["1 requests could not be sent from here: no sockets".to_owned()])
+        );
     }
 
     #[test]
@@ -250,7 +253,10 @@ pub(super) mod tests {
         let close = |value: f64, to: f64| (value - to).abs() < 0.01;
         assert!(close(sample.seconds(first), 3.0) && close(sample.seconds(last), 3.2));
         assert_eq!(sample.stop(), Some(secs(3.0)));
-        assert_eq!([1.0, 4.0, 6.0, 9.0].map(|at| sample.phases_at(secs(at)).concat()), ["serving", "lame-duck", "draining", ""]);
+        assert_eq!(
+            [1.0, 4.0, 6.0, 9.0].map(|at| sample.phases_at(secs(at)).concat()),
+            ["serving", "lame-duck", "draining", ""]
+        );
         assert_eq!(sample.lost(), [(Class::Refused, 3)]);
     }
 }

@@ -66,12 +66,7 @@ pub fn main(args: &Args) -> u8 {
 }
 
 /// Tells the result, and then lets a deploy command that still runs come to its end.
-fn end(
-    runtime: &Runtime,
-    settings: &Settings,
-    measured: &Measured,
-    running: Option<UnboundedReceiver<Event>>,
-) -> u8 {
+fn end(runtime: &Runtime, settings: &Settings, measured: &Measured, running: Option<UnboundedReceiver<Event>>) -> u8 {
     let mut code = measured.result().code();
     let json_to_stdout = settings.json.as_deref() == Some(Path::new("-"));
     let text = report::text::write(measured);

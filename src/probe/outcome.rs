@@ -262,7 +262,8 @@ mod tests {
 
     #[test]
     fn a_rule_of_the_user_comes_before_ours() {
-        let seen = |status| Seen::Whole(Answer { status, headers: HeaderMap::new(), body: b"down for maintenance".to_vec() });
+        let seen =
+            |status| Seen::Whole(Answer { status, headers: HeaderMap::new(), body: b"down for maintenance".to_vec() });
         let rules = Rules::new(&["body=maintenance".parse().unwrap()], &["status=503".parse().unwrap()]);
         let judged = |status| judge(&seen(status), &rules);
         assert_eq!(judged(200), Verdict::Sent(Class::AppError, "200 of the application".to_owned()));

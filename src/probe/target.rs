@@ -45,7 +45,8 @@ pub fn parse(text: &str) -> Result<Target, String> {
         _ => return Err(format!("\"{text}\": write http://HOST/ or https://HOST/")),
     };
     let authority = uri.authority().filter(|authority| !authority.as_str().contains('@'));
-    let authority = authority.ok_or_else(|| format!("\"{text}\": no user in it; send --header \"Authorization: ...\""))?;
+    let authority =
+        authority.ok_or_else(|| format!("\"{text}\": no user in it; send --header \"Authorization: ...\""))?;
     let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
     if authority.as_str() != authority.host() && authority.port_u16().is_none() {
         return Err(format!("\"{text}\": the port has to be a number from 0 to 65535"));
@@ -132,7 +133,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_asked_is_told() {
-        for url in ["", "example.com", "/path", "ftp://host/", "http://", "http://user@host/", "http://host:99999/", "http://a b/"] {
+        for url in [
+            "",
+            "example.com",
+            "/path",
+            "ftp://host/",
+            "http://",
+            "http://user@host/",
+            "http://host:99999/",
+            "http://a b/",
+        ] {
             let error = parse(url).unwrap_err();
             assert!(error.contains(url), "{url}: {error}");
         }
@@ -145,9 +155,13 @@ mod tests {
         assert_eq!((slow.path.as_str(), slow.url.as_str()), ("/slow", "https://example.com:8443/slow"));
         assert_eq!(parse("http://h").unwrap().at("/slow").url, "http://h/slow");
         let other = target.clone().with_host("other.example:8443").unwrap();
-        assert_eq!((other.host_header.to_str().unwrap(), other.server_name.as_str()), ("other.example:8443", "other.example"));
+        assert_eq!(
+            (other.host_header.to_str().unwrap(), other.server_name.as_str()),
+            ("other.example:8443", "other.example")
+        );
         assert!(target.clone().with_host("a\nb").is_err() && target.clone().with_host("").is_err());
-        let resolves = ["example.com:443:192.0.2.1", "EXAMPLE.com:8443:[2001:db8::1]"].map(|text| text.parse().unwrap());
+        let resolves =
+            ["example.com:443:192.0.2.1", "EXAMPLE.com:8443:[2001:db8::1]"].map(|text| text.parse().unwrap());
         assert_eq!(target.resolved(&resolves).address, Some("[2001:db8::1]:8443".parse().unwrap()));
         for text in ["", "a:b", "a:80:", "a:80:example.com", "a:http:1.2.3.4"] {
             assert!(text.parse::<Resolve>().unwrap_err().contains("HOST:PORT:ADDRESS"), "{text}");

@@ -50,10 +50,9 @@ pub fn connector(trust: &Trust) -> io::Result<TlsConnector> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
     let builder = builder.with_safe_default_protocol_versions().map_err(io::Error::other)?;
     let mut config = match trust {
-        Trust::Anything => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Anything(provider)))
-            .with_no_client_auth(),
+        Trust::Anything => {
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anything(provider))).with_no_client_auth()
+        }
         Trust::System => builder.with_root_certificates(system()?).with_no_client_auth(),
         Trust::These(certificates) => {
             let mut roots = RootCertStore::empty();

@@ -4,18 +4,19 @@ use crate::core::Tick;
 use std::time::{Duration, Instant, SystemTime};
 
 /// A clock that starts at nothing and never goes back.
-pub(super) struct Clock(Instant);
+#[derive(Clone, Copy)]
+pub(crate) struct Clock(Instant);
 
 // === impl Clock ===
 
 impl Clock {
     #[allow(clippy::disallowed_methods, reason = "this is the module in which time passes")]
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
 
     /// The time since the start.
-    pub(super) fn now(&self) -> Tick {
+    pub(crate) fn now(&self) -> Tick {
         self.0.elapsed()
     }
 }

@@ -1,25 +1,37 @@
 //! The shell around the core: signals, deaths and the passing of time go in, actions come out.
 //!
 //! This is the only place where time passes. `quiet` is the whole of it while nothing but the
-//! server has to be looked after: one blocking call, no timers, no wake-ups, no runtime.
+//! server has to be looked after: one blocking call, no timers, no wake-ups, no runtime. `live` is the
+//! same with a runtime beside it, only when somebody is to be answered over the network.
 
 pub(crate) mod clock;
+mod extras;
+mod files;
+mod health;
+mod hooks;
+mod live;
 mod look;
 mod memory;
 mod perform;
 mod procfs;
 mod quiet;
+mod report;
 mod say;
 mod start;
+mod state;
 
 use crate::cli::Settings;
-use crate::core::{Action, Event, Look, Machine, Pid, Signal, Snapshot};
-use crate::sys::signals::Mask;
+use crate::core::{Action, Delivery, Event, Look, Machine, Pid, Signal, Snapshot, WaitStatus};
+use crate::sys::signals::{Arrival, Mask};
 use crate::sys::wait::{self, Reaped};
-use crate::{log, sys};
+use crate::{exit, log, sys};
 use clock::Clock;
+use extras::Extras;
+use health::{Health, Told};
 use say::Say;
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// A server under lameduck.
 struct Shell {
@@ -28,8 +40,11 @@ struct Shell {
     own_pid: Pid,
     warn_on_reap: bool,
     say: Say,
+    extras: Extras,
     /// The status to leave with, once the machine has said so.
     exit: Option<u8>,
+    /// Where those who ask over the network learn how things stand.
+    told: Option<Arc<Told>>,
     /// Reused from step to step.
     actions: Vec<Action>,
 }
@@ -42,54 +57,80 @@ struct Shell {
 pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     let own_pid = sys::process::own_pid();
     let mut say = Say::new(settings);
-    let started = start::server(settings, mask, own_pid);
+    let machine = Machine::new(settings.policy.clone(), start::base_name(settings));
+    // Before the server runs: a port that is taken or a file that cannot be written keeps it from starting.
+    let (extras, mut refused) = Extras::open(settings, &machine, *mask);
+    let health = settings.health.as_ref().and_then(|asked| {
+        let port = health::bind(asked).map_err(|why| refused.push(why)).ok()?;
+        Some((asked, port))
+    });
+    let started = if refused.is_empty() { Some(start::server(settings, mask, own_pid)) } else { None };
     let mut shell = Shell {
-        machine: Machine::new(settings.policy.clone(), start::base_name(settings)),
+        machine,
         clock: Clock::start(),
+        extras,
         own_pid,
         warn_on_reap: settings.warn_on_reap,
         exit: None,
+        told: None,
         actions: Vec::new(),
         say: {
-            say.warnings(&settings.warnings);
+            say.refused(&refused);
             say
         },
     };
+    for warning in &settings.warnings {
+        shell.warn(warning);
+    }
     if own_pid != 1 {
-        become_subreaper(settings, &mut shell.say);
+        shell.become_subreaper(settings);
     }
     if let Some(signal) = settings.parent_death_signal
         && let Err(error) = sys::process::set_parent_death_signal(signal)
     {
-        shell.say.warning(format_args!("--parent-death-signal cannot be set up: {error}"));
+        shell.warn(&format!("--parent-death-signal cannot be set up: {error}"));
     }
     match started {
-        Ok(pid) => {
+        Some(Ok(pid)) => {
             shell.say.started(pid);
+            shell.extras.started(pid, || start::base_name(settings), shell.clock.now());
             shell.feed(Event::Started(pid));
             // Children that ended before signals were blocked have no CHLD left to tell of them.
             shell.reap();
         }
-        Err(failure) => {
+        Some(Err(failure)) => {
             shell.say.failure(&failure);
             shell.feed(Event::NotStarted(failure.code));
         }
+        None => shell.feed(Event::NotStarted(exit::OWN_ERROR)),
     }
-    quiet::wait_to_the_end(&mut shell)
-}
-
-/// Not PID 1: orphans come to us all the same, as they would to PID 1.
-fn become_subreaper(settings: &Settings, say: &mut Say) {
-    if let Err(error) = sys::process::become_subreaper()
-        && settings.subreaper
-    {
-        say.warning(format_args!("--subreaper: orphans cannot be adopted here: {error}"));
+    match health {
+        Some((asked, port)) => {
+            let health = Health::new(port, asked, shell.tell(), shell.say.log());
+            live::wait_to_the_end(&mut shell, health)
+        }
+        None => quiet::wait_to_the_end(&mut shell),
     }
 }
 
 // === impl Shell ===
 
 impl Shell {
+    /// Not PID 1: orphans come to us all the same, as they would to PID 1.
+    fn become_subreaper(&mut self, settings: &Settings) {
+        if let Err(error) = sys::process::become_subreaper()
+            && settings.subreaper
+        {
+            self.warn(&format!("--subreaper: orphans cannot be adopted here: {error}"));
+        }
+    }
+
+    /// Something is wrong that keeps nothing from going on.
+    fn warn(&mut self, text: &str) {
+        self.say.warning(format_args!("{text}"));
+        self.extras.warning(|| text.to_owned());
+    }
+
     /// Hands an event to the machine and does what comes of it.
     fn feed(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
@@ -108,26 +149,82 @@ impl Shell {
                 }
             }
             self.actions = actions;
+            self.settle();
         }
+        if let Some(told) = &self.told {
+            let now = self.clock.now();
+            told.tell(now, self.machine.state(now));
+        }
+    }
+
+    /// From here on tells how things stand, to whoever asks for it there.
+    fn tell(&mut self) -> Arc<Told> {
+        let told = Arc::new(Told::new(self.clock, self.machine.state(self.clock.now())));
+        self.told = Some(Arc::clone(&told));
+        told
+    }
+
+    /// Takes in what came of waiting for signals.
+    fn take(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Signal(Signal::CHLD, _) => self.reap(),
+            Arrival::Signal(signal, sender) if self.is_own_broken_pipe(signal, sender) => {}
+            Arrival::Signal(signal, sender) => self.feed(Event::Signal(signal, sender)),
+            Arrival::Nothing => self.feed(Event::Time),
+        }
+    }
+
+    /// Tells others where things stand now, and the log what kept them from being told.
+    fn settle(&mut self) {
+        self.extras.settled(&self.machine, self.clock.now());
+        for trouble in self.extras.troubles() {
+            self.warn(&trouble);
+        }
+    }
+
+    /// How long to wait for a signal before something else is due.
+    fn wait_at_most(&self) -> Option<Duration> {
+        let deadline = self.machine.next_deadline().map(|at| at.saturating_sub(self.clock.now()));
+        [deadline, self.extras.wait_at_most()].into_iter().flatten().min()
     }
 
     /// Does one thing, and returns what came of it if the machine is to know.
     fn perform(&mut self, action: Action) -> Option<Event> {
         match action {
             Action::Send(delivery) => match perform::send(delivery) {
-                Ok(()) => self.say.forwarded(delivery),
-                Err(error) => self.say.undelivered(delivery, &error),
+                Ok(()) => {
+                    self.extras.delivered(delivery);
+                    self.say.forwarded(delivery);
+                }
+                Err(error) => {
+                    self.say.undelivered(delivery, &error);
+                    let Delivery { to, signal, .. } = delivery;
+                    self.extras.warning(|| format!("{signal} could not be sent to process {}: {error}", to.pid()));
+                }
             },
             Action::KillAll => {
                 let killed = perform::kill_all(self.own_pid, self.machine.main());
+                self.extras.killed(&killed);
                 self.say.killed(&killed);
             }
             Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
-            Action::Note(note) => self.say.note(&note, &self.machine, self.clock.now()),
-            Action::Exit(code) => self.exit = Some(code),
-            // Nothing in the settings asks for these yet: readiness, hooks and the watch are to be
-            // performed here.
-            Action::Ready(_) | Action::StartHook(_) | Action::KillHook(_) | Action::Watch(_) => {}
+            Action::Note(note) => {
+                self.extras.note(&note, &self.machine, self.clock.now());
+                self.say.note(&note, &self.machine, self.clock.now());
+            }
+            Action::Ready(ready) => self.extras.ready(ready),
+            Action::StartHook(hook) => {
+                if !self.extras.start_hook(hook, &self.machine, self.clock.now()) {
+                    return Some(Event::HookEnded(hook));
+                }
+            }
+            Action::KillHook(hook) => self.extras.kill_hook(hook),
+            Action::Exit(code) => {
+                self.extras.exit(&self.machine, self.clock.now());
+                self.exit = Some(code);
+            }
+            // Nothing in the settings asks for it yet.
+            Action::Watch(_) => {}
         }
         None
     }
@@ -135,7 +232,11 @@ impl Shell {
     fn look(&self, wanted: Look) -> Snapshot {
         match wanted {
             Look::Main(main) => look::at_main(main),
-            Look::Children => look::at_children(self.own_pid),
+            Look::Children => {
+                let mut seen = look::at_children(self.own_pid);
+                seen.processes.retain(|process| !self.extras.owns(process));
+                seen
+            }
         }
     }
 
@@ -143,12 +244,23 @@ impl Shell {
     fn reap(&mut self) {
         let children_left = loop {
             match wait::reap() {
-                Reaped::Child(pid, status) => self.feed(Event::Died(pid, status)),
+                Reaped::Child(pid, status) => self.ended(pid, status),
                 Reaped::NoneYet => break true,
                 Reaped::NoChildren => break false,
             }
         };
         self.feed(Event::Reaped { children_left });
+    }
+
+    /// A child of ours has ended and was reaped.
+    fn ended(&mut self, pid: Pid, status: WaitStatus) {
+        match self.extras.hook_ended(pid, status, self.clock.now()) {
+            Some((run, killed)) => {
+                self.say.hook_ended(&run, status, killed, &self.machine, self.clock.now());
+                self.feed(Event::HookEnded(run.hook));
+            }
+            None => self.feed(Event::Died(pid, status)),
+        }
     }
 
     /// A signal that we caused ourselves by writing to a log that nobody reads.

@@ -93,6 +93,19 @@ pub(super) fn kill_all(own_pid: Pid, main: Option<Pid>) -> Vec<(Pid, String)> {
     killed
 }
 
+/// SIGKILL to a child of ours, its group and its descendants. Returns who that was, the child first.
+pub(super) fn kill_family(child: Pid) -> Vec<Pid> {
+    let mut family = vec![child];
+    // Before anything is killed: orphans would be found under us, with no trace of where they came from.
+    family.extend(look::names_of_descendants(child).into_iter().map(|(pid, _)| pid));
+    // Each fails only when there is no such process any more.
+    let _ = kill::group(child, Signal::KILL);
+    for pid in &family {
+        let _ = kill::process(*pid, Signal::KILL);
+    }
+    family
+}
+
 fn is(error: &io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno as i32)
 }

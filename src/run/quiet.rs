@@ -4,8 +4,7 @@
 //! not depend on it.
 
 use super::Shell;
-use crate::core::{Event, Signal};
-use crate::sys::signals::{self, Arrival};
+use crate::sys::signals;
 
 /// Waits and reacts until there is an exit status.
 pub(super) fn wait_to_the_end(shell: &mut Shell) -> u8 {
@@ -13,12 +12,6 @@ pub(super) fn wait_to_the_end(shell: &mut Shell) -> u8 {
         if let Some(code) = shell.exit {
             return code;
         }
-        let limit = shell.machine.next_deadline().map(|at| at.saturating_sub(shell.clock.now()));
-        match signals::next(limit) {
-            Arrival::Signal(Signal::CHLD, _) => shell.reap(),
-            Arrival::Signal(signal, sender) if shell.is_own_broken_pipe(signal, sender) => {}
-            Arrival::Signal(signal, sender) => shell.feed(Event::Signal(signal, sender)),
-            Arrival::Nothing => shell.feed(Event::Time),
-        }
+        shell.take(signals::next(shell.wait_at_most()));
     }
 }

@@ -7,8 +7,9 @@ use super::{memory, procfs};
 use crate::cli::{LogFormat, LogLevel, Settings};
 use crate::core::duration::Written;
 use crate::core::note::{Ended, Made, Told, Why};
+use crate::core::report::HookRun;
 use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Sender, Signal, Target, Tick, WaitStatus};
-use crate::log;
+use crate::{exit, log};
 use std::fmt::{self, Write as _};
 use std::io;
 use std::time::Duration;
@@ -59,15 +60,21 @@ impl Say {
         wanted
     }
 
-    pub(super) fn warnings(&mut self, warnings: &[String]) {
-        for warning in warnings {
-            self.warning(format_args!("{warning}"));
+    pub(super) fn refused(&mut self, refused: &[String]) {
+        for why in refused {
+            self.wake();
+            error!(exit_code = exit::OWN_ERROR, "{why}");
         }
     }
 
     pub(super) fn warning(&mut self, text: fmt::Arguments<'_>) {
         self.wake();
         warn!("{text}");
+    }
+
+    /// How and what to log, for those who may have to before anybody else did.
+    pub(super) fn log(&self) -> (LogFormat, LogLevel) {
+        (self.format, self.level)
     }
 
     pub(super) fn failure(&mut self, failure: &super::start::Failure) {
@@ -99,6 +106,46 @@ impl Say {
         warn!(pid, exit_code = status.code(), "process {pid} was left behind by its parent and {status}; reaped");
     }
 
+    /// A hook is over. One that went well at the end is not worth a line.
+    pub(super) fn hook_ended(&mut self, run: &HookRun, status: WaitStatus, killed: bool, machine: &Machine, now: Tick) {
+        let HookRun { hook, took, .. } = run;
+        let Times { phase, elapsed, remaining } = Times::of(machine, now);
+        let (name, seconds, exit_code) = (hook.name(), took.as_secs_f64(), status.code());
+        if killed || (*hook == Hook::OnExit && exit_code == 0) {
+            if self.debugs() {
+                debug!(
+                    phase,
+                    hook = name,
+                    exit_code,
+                    elapsed_s = elapsed,
+                    "the {name} hook {status} after {seconds:.3}s"
+                );
+            }
+            return;
+        }
+        self.wake();
+        if exit_code == 0 {
+            info!(
+                phase,
+                hook = name,
+                exit_code,
+                elapsed_s = elapsed,
+                remaining_s = remaining,
+                "the {name} hook ended well after {seconds:.3}s"
+            );
+        } else {
+            let goes_on = if *hook == Hook::OnStop { "; the stop goes on" } else { "" };
+            warn!(
+                phase,
+                hook = name,
+                exit_code,
+                elapsed_s = elapsed,
+                remaining_s = remaining,
+                "the {name} hook {status} after {seconds:.3}s{goes_on}"
+            );
+        }
+    }
+
     pub(super) fn killed(&mut self, killed: &[(Pid, String)]) {
         self.killed = killed.to_vec();
         if !killed.is_empty() {
@@ -112,15 +159,17 @@ impl Say {
         let times = Times::of(machine, now);
         match note {
             Note::Ended(ended) => return self.ended(ended, &times),
+            // What is done in a phase is told; that it begins needs no line of its own.
+            Note::Entered(_) => return,
             _ => self.wake(),
         }
         let Times { phase, elapsed, remaining } = times;
         match note {
-            Note::LameDuck { signal, sender, plan, delay, drain } => {
+            Note::LameDuck { signal, sender, plan, hook, delay, drain } => {
                 let from = From::read(*sender);
                 info!(phase, signal = %signal, sender = %from, sender_pid = from.pid, sender_uid = from.uid,
                     sender_comm = from.comm, delay_s = delay.as_secs_f64(), elapsed_s = elapsed, remaining_s = remaining,
-                    "{signal} from {from}; serving on for {}, then {}{}", Written(*delay), Tellings(plan), Limit(*drain));
+                    "{signal} from {from}; {}, then {}{}", Meanwhile(*hook, *delay), Tellings(plan), Limit(*drain));
             }
             Note::Holding { owed, longest } => {
                 info!(
@@ -176,13 +225,10 @@ impl Say {
                 warn!(phase, elapsed_s = elapsed, "what was left behind did not end in time: killing it");
             }
             Note::HookTimedOut(hook) => {
-                let name = match hook {
-                    Hook::OnStop => "on-stop",
-                    Hook::OnExit => "on-exit",
-                };
+                let name = hook.name();
                 warn!(phase, hook = name, elapsed_s = elapsed, "the {name} hook took too long and is killed");
             }
-            Note::Ended(_) => {}
+            Note::Entered(_) | Note::Ended(_) => {}
         }
     }
 
@@ -306,6 +352,22 @@ struct Tellings<'a>(&'a [Told]);
 impl fmt::Display for Tellings<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&names(self.0.iter().map(|told| format!("{} to {}[{}]", told.signal, told.name, told.pid))))
+    }
+}
+
+/// What is done until the server is told.
+struct Meanwhile(Option<Duration>, Duration);
+
+impl fmt::Display for Meanwhile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(hook, delay) = *self;
+        match hook {
+            None => write!(f, "serving on for {}", Written(delay)),
+            Some(limit) => {
+                write!(f, "serving on for the on-stop hook, {} at the most", Written(limit))?;
+                if delay.is_zero() { Ok(()) } else { write!(f, ", and {} after it", Written(delay)) }
+            }
+        }
     }
 }
 

@@ -44,7 +44,13 @@ pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<P
         foreground: sys::process::owns_the_terminal(),
         listen_pid: environ.names_us,
         ignores_chld,
+        streams: None,
     });
+    launch(name, child)
+}
+
+/// Finds the program called `name` and runs it.
+pub(super) fn launch(name: &OsStr, child: io::Result<Child<'_>>) -> Result<Pid, Failure> {
     let failure = |path: Option<PathBuf>, error: io::Error| Failure {
         code: exit::for_start_error(&error),
         command: name.to_owned(),
@@ -77,6 +83,11 @@ pub(super) fn server(settings: &Settings, mask: &Mask, own_pid: Pid) -> Result<P
 pub(super) fn base_name(settings: &Settings) -> String {
     let name = settings.command.first().map(Path::new).and_then(Path::file_name).unwrap_or_default();
     name.to_string_lossy().into_owned()
+}
+
+/// Whether there is a program of that name to be run.
+pub(super) fn is_there(name: &OsStr) -> bool {
+    candidates(name).iter().any(|path| spawn::may_execute(path).is_ok() && !path.is_dir())
 }
 
 /// The files that a command name may stand for, in the order in which they are tried.

@@ -9,6 +9,7 @@ pub mod args;
 pub mod kill;
 pub mod output;
 pub mod process;
+pub mod signalfd;
 pub mod signals;
 pub mod spawn;
 pub mod wait;

@@ -36,6 +36,15 @@ pub fn owns_the_terminal() -> bool {
     nix::unistd::tcgetpgrp(std::io::stdin()).is_ok_and(|foreground| foreground == nix::unistd::getpgrp())
 }
 
+/// So many descriptors this process may have open at most.
+#[must_use]
+pub fn most_descriptors() -> usize {
+    let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: fills a struct of ours. It cannot fail for this resource; if it did, that is none.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limits) };
+    usize::try_from(limits.rlim_cur).unwrap_or(usize::MAX)
+}
+
 /// Ends this process at once: no destructors, no exit handlers, nothing that could block.
 pub fn exit(code: u8) -> ! {
     // SAFETY: `_exit` does not return and touches no memory of ours.

@@ -4,7 +4,7 @@
 //! there are no handlers, nothing runs at a moment of the kernel's choosing, and a stop signal that
 //! comes before the server is started is still there afterwards.
 
-use crate::core::{Sender, Signal, SignalSet};
+use crate::core::{Pid, Sender, Signal, SignalSet};
 use nix::libc;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -48,7 +48,10 @@ pub fn next(limit: Option<Duration>) -> Arrival {
     let Some(signal) = Signal::new(number) else { return Arrival::Nothing };
     // SAFETY: zeroed is valid for this plain struct, and the kernel has filled it in.
     let info = unsafe { info.assume_init() };
-    Arrival::Signal(signal, sender(&info))
+    // SAFETY: for signals sent by a process the kernel fills these two in; for others they are some
+    // other part of the same plain union, and are not used.
+    let (pid, uid) = unsafe { (info.si_pid(), info.si_uid()) };
+    Arrival::Signal(signal, sender(info.si_code, pid, uid))
 }
 
 /// The signals whose inherited disposition is "ignored".
@@ -71,7 +74,7 @@ pub fn unignore_chld() {
 }
 
 /// All 64, the C library's own two left out: it refuses those.
-fn everything() -> libc::sigset_t {
+pub(super) fn everything() -> libc::sigset_t {
     let mut set = MaybeUninit::zeroed();
     // SAFETY: the pointer is to a set of ours; the call fills it.
     unsafe {
@@ -80,11 +83,9 @@ fn everything() -> libc::sigset_t {
     }
 }
 
-fn sender(info: &libc::siginfo_t) -> Sender {
-    // SAFETY: for signals sent by a process the kernel fills these two in; for others they are some
-    // other part of the same plain union, and are not used.
-    let (pid, uid) = unsafe { (info.si_pid(), info.si_uid()) };
-    match info.si_code {
+/// The sender, from what the kernel says of a signal: how it was sent, and by whom if by a process.
+pub(super) fn sender(code: libc::c_int, pid: Pid, uid: u32) -> Sender {
+    match code {
         // Sent by kill, sigqueue or tgkill. The pid is 0 when our PID namespace does not show it.
         libc::SI_USER | libc::SI_QUEUE | libc::SI_TKILL if pid == 0 => Sender::Outside { uid },
         libc::SI_USER | libc::SI_QUEUE | libc::SI_TKILL => Sender::Process { pid, uid },

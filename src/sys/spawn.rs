@@ -12,6 +12,7 @@ use nix::libc;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -30,6 +31,9 @@ pub struct Child<'a> {
     pub listen_pid: bool,
     /// Whether it ignores CHLD, as we did.
     pub ignores_chld: bool,
+    /// What becomes its standard input and output; `None` = ours. Only where none of the three before
+    /// is asked for: a hook needs none of them.
+    pub streams: Option<[BorrowedFd<'a>; 2]>,
 }
 
 /// Pointers into C strings, ended by a null, as exec takes them.
@@ -88,19 +92,30 @@ fn posix_spawn(path: &CStr, argv: &Pointers, envp: *const *mut libc::c_char, chi
     let mut pid = 0;
     let mut attributes = MaybeUninit::<libc::posix_spawnattr_t>::zeroed();
     let attributes = attributes.as_mut_ptr();
+    let mut actions = MaybeUninit::<libc::posix_spawn_file_actions_t>::zeroed();
+    let actions = actions.as_mut_ptr();
     let clean = libc_signals();
     let flags = libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETPGROUP | libc::POSIX_SPAWN_SETSIGDEF;
     #[allow(clippy::cast_possible_truncation, reason = "the flags are small")]
-    // SAFETY: the attributes are initialised first and live through all the calls; setting them
-    // cannot fail with these values; the strings and arrays live in the caller. No destroy is needed
-    // on Linux, where they own nothing.
+    // SAFETY: the attributes and actions are initialised first and live through all the calls; setting
+    // the attributes cannot fail with these values; the strings, arrays and descriptors live in the
+    // caller. The attributes need no destroy on Linux, where they own nothing.
     let error = unsafe {
         libc::posix_spawnattr_init(attributes);
         libc::posix_spawnattr_setflags(attributes, flags as libc::c_short);
         libc::posix_spawnattr_setsigmask(attributes, &raw const child.mask.0);
         libc::posix_spawnattr_setsigdefault(attributes, &raw const clean);
         libc::posix_spawnattr_setpgroup(attributes, 0);
-        libc::posix_spawn(&raw mut pid, path.as_ptr(), ptr::null(), attributes, argv.as_ptr(), envp)
+        libc::posix_spawn_file_actions_init(actions);
+        let mut error = 0;
+        for (from, to) in child.streams.iter().flatten().zip([libc::STDIN_FILENO, libc::STDOUT_FILENO]) {
+            error |= libc::posix_spawn_file_actions_adddup2(actions, from.as_raw_fd(), to);
+        }
+        if error == 0 {
+            error = libc::posix_spawn(&raw mut pid, path.as_ptr(), actions, attributes, argv.as_ptr(), envp);
+        }
+        libc::posix_spawn_file_actions_destroy(actions);
+        error
     };
     if error == 0 { Ok(pid) } else { Err(io::Error::from_raw_os_error(error)) }
 }

@@ -2,7 +2,7 @@
 //! the numbers of the examples.
 
 use lameduck::core::duration::{self, Written};
-use lameduck::core::{Budget, Policy, programs};
+use lameduck::core::{Budget, Machine, Policy, programs};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -53,14 +53,35 @@ fn the_readme_lists_the_flags_and_variables_of_the_help_page_and_no_others() {
 #[test]
 fn the_readme_knows_no_variable_that_lameduck_does_not() {
     let known = variables(&String::from_utf8(lameduck(&["--help"], &[]).stdout).unwrap());
-    let files = ["README.md", "Dockerfile.example", "examples/ecs/README.md", "examples/nginx/README.md"];
+    let files = [
+        "README.md",
+        "Dockerfile.example",
+        "examples/ecs/README.md",
+        "examples/nginx/README.md",
+        "examples/watchdog/README.md",
+    ];
     for file in files {
         let mut used = variables(&read(file));
         // Of the build, not of the program.
         used.remove("LAMEDUCK_GIT_HASH");
+        // Of hooks: lameduck sets them.
+        for of_hooks in ["LAMEDUCK_PHASE", "LAMEDUCK_SIGNAL", "LAMEDUCK_MAIN_PID", "LAMEDUCK_EXIT_CODE"] {
+            used.remove(of_hooks);
+        }
         // A `LAMEDUCK_*` in running text is cut to nothing by `words`.
         assert!(used.is_subset(&known), "{file}: {:?}", used.difference(&known).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn the_readme_shows_the_state_with_the_keys_it_has() {
+    let readme = read("README.md");
+    let line = readme.lines().find(|line| line.starts_with("{\"schema\":1,\"phase\"")).expect("a state");
+    let shown: serde_json::Value = serde_json::from_str(line).unwrap();
+    let state = Machine::new(Policy::default(), "x").state(Duration::ZERO).json().to_string();
+    let real: serde_json::Value = serde_json::from_str(&state).unwrap();
+    let keys = |state: &serde_json::Value| state.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&shown), keys(&real));
 }
 
 #[test]

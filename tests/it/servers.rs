@@ -2,15 +2,9 @@
 //! delay, with what is in flight answered.
 
 use crate::support::files::tempdir;
-use crate::support::{Init, Running, http, until};
+use crate::support::{Init, Running, free_port, http, until};
 use nix::libc;
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
-
-/// A port that was free a moment ago.
-fn free_port() -> u32 {
-    u32::from(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port())
-}
 
 fn serving(mut run: Running, port: u32) -> (Running, u32) {
     until("the server answers", || {
@@ -22,7 +16,12 @@ fn serving(mut run: Running, port: u32) -> (Running, u32) {
 
 /// nginx on a port of its own; `/slow` takes about two seconds.
 pub(crate) fn nginx(flags: &[&str]) -> (Running, u32) {
-    let (dir, port) = (tempdir(), free_port());
+    nginx_at(free_port(), flags)
+}
+
+/// nginx on this port.
+pub(crate) fn nginx_at(port: u16, flags: &[&str]) -> (Running, u32) {
+    let (dir, port) = (tempdir(), u32::from(port));
     dir.file("index.html", "x".repeat(40_000), 0o644);
     let config = format!(
         "daemon off; user root; worker_processes 1; pid {dir}/pid; error_log stderr;
@@ -43,7 +42,7 @@ pub(crate) fn nginx(flags: &[&str]) -> (Running, u32) {
 }
 
 fn haproxy(flags: &[&str]) -> (Running, u32) {
-    let (dir, port) = (tempdir(), free_port());
+    let (dir, port) = (tempdir(), u32::from(free_port()));
     let config = format!(
         "defaults\n  mode http\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\n\
          frontend f\n  bind 127.0.0.1:{port}\n  http-request return status 200 content-type text/plain string ok\n"
@@ -53,7 +52,7 @@ fn haproxy(flags: &[&str]) -> (Running, u32) {
 }
 
 fn apache(flags: &[&str]) -> (Running, u32) {
-    let (dir, port) = (tempdir(), free_port());
+    let (dir, port) = (tempdir(), u32::from(free_port()));
     dir.file("index.html", "hello", 0o644);
     let config = format!(
         "ServerRoot /etc/apache2\nServerName localhost\nListen 127.0.0.1:{port}\nPidFile {dir}/pid\n\

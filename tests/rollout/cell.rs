@@ -111,8 +111,15 @@ pub(crate) fn short() -> Vec<Cell> {
         // On layer 4 a client's connection stays with its server until the server closes it, and a request
         // that crosses that close is lost whatever an init does. The long form measures how often.
         let keep_alive = if balancer == Balancer::Kube { 0 } else { 50 };
-        [(Stopper::Tini, Expect::Something), (Stopper::Lameduck, Expect::Nothing)]
-            .map(|(stopper, expect)| Cell { balancer, server, stopper, delay, keep_alive, expect, ..PLAIN })
+        [(Stopper::Tini, Expect::Something), (Stopper::Lameduck, Expect::Nothing)].map(|(stopper, expect)| Cell {
+            balancer,
+            server,
+            stopper,
+            delay,
+            keep_alive,
+            expect,
+            ..PLAIN
+        })
     };
     pairs.into_iter().flat_map(both).collect()
 }
@@ -144,7 +151,14 @@ pub(crate) fn long() -> Vec<Cell> {
         let cell = Cell { delay, note, expect, replacements: 10, rate: 120, ..PLAIN };
         cells.extend([Balancer::Mesh, Balancer::Alb].map(|balancer| Cell { balancer, ..cell.clone() }));
     }
-    cells.push(Cell { grace: DELAY, note: "killed in the drain", replacements: 10, rate: 120, expect: Expect::Something, ..PLAIN });
+    cells.push(Cell {
+        grace: DELAY,
+        note: "killed in the drain",
+        replacements: 10,
+        rate: 120,
+        expect: Expect::Something,
+        ..PLAIN
+    });
     let quiet = Cell { stopper: Stopper::LameduckQuiet, delay: second * 8, expect: Expect::Nothing, ..PLAIN };
     cells.push(Cell { balancer: Balancer::Alb, replacements: 200, rate: 300, note: "x200", ..quiet });
     cells
@@ -163,7 +177,9 @@ impl Cell {
     pub(crate) fn command(&self) -> Vec<String> {
         let seconds = self.delay.as_secs_f64().to_string();
         let delay = format!("--delay={seconds}s");
-        let health = ["--health-listen=0.0.0.0:8081", "--health-path=/healthz"];
+        // Ready only when the server answers too: a server takes its time to come up.
+        let health =
+            ["--health-listen=0.0.0.0:8081", "--health-path=/healthz", "--health-check=http://127.0.0.1:8080/healthz"];
         let mut words: Vec<&str> = match self.stopper {
             Stopper::None => vec![],
             Stopper::Tini | Stopper::PreStop => vec!["tini", "--"],
@@ -226,7 +242,8 @@ impl Server {
         match self {
             Self::Nginx => vec!["nginx", "-c", "/rollout/nginx.conf"],
             Self::Gunicorn => {
-                let words = "gunicorn --chdir /rollout -b 0.0.0.0:8080 -w 2 -k gthread --threads 32 --keep-alive 75 app:app";
+                let words =
+                    "gunicorn --chdir /rollout -b 0.0.0.0:8080 -w 2 -k gthread --threads 32 --keep-alive 75 app:app";
                 words.split(' ').collect()
             }
             Self::Node => vec!["node", "/rollout/app.js"],

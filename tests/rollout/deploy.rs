@@ -65,14 +65,18 @@ impl Site {
         let lameduck = format!("{}/lameduck:/usr/bin/lameduck:ro", self.files);
         let signal = format!("--stop-signal=SIG{}", self.cell.stop_signal());
         let network = if self.cell.balancer == Balancer::Sidecar {
-            let (side, entry) = (format!("{name}-side"), "printf '%s' \"$CONFIG\" >/tmp/haproxy.cfg; exec haproxy -W -db -f /tmp/haproxy.cfg");
+            let (side, entry) = (
+                format!("{name}-side"),
+                "printf '%s' \"$CONFIG\" >/tmp/haproxy.cfg; exec haproxy -W -db -f /tmp/haproxy.cfg",
+            );
             let config = format!("CONFIG={}", cell::SIDECAR);
             docker(&["run", "-d", "--name", &side, "--network", &self.name, "-e", &config, IMAGE, "sh", "-c", entry])?;
             format!("container:{side}")
         } else {
             self.name.clone()
         };
-        let mut args = vec!["run", "-d", "--name", &name, "--network", &network, "-v", &files, "-v", &lameduck, &signal, IMAGE];
+        let mut args =
+            vec!["run", "-d", "--name", &name, "--network", &network, "-v", &files, "-v", &lameduck, &signal, IMAGE];
         let command = self.cell.command();
         args.extend(command.iter().map(String::as_str));
         docker(&args)?;
@@ -83,7 +87,9 @@ impl Site {
         answers.map_err(|why| format!("{why}; it said: {}", docker(&["logs", &name]).unwrap_or_default()))?;
         self.tell(&format!("set server back/s{place} addr {address} port {}", cell.port()))?;
         self.tell(&format!("set server back/s{place} state ready"))?;
-        until(format!("the balancer takes {name}"), || self.state(place).is_ok_and(|state| state.starts_with("UP") || state == "no check"))?;
+        until(format!("the balancer takes {name}"), || {
+            self.state(place).is_ok_and(|state| state.starts_with("UP") || state == "no check")
+        })?;
         Ok(name)
     }
 
@@ -109,7 +115,9 @@ impl Site {
             match leave {
                 Some(leave) => leave.join().map_err(|_| "the list could not be changed")?.map(|_| ())?,
                 None => {
-                    until("the health checks fail", || self.state(old.place).is_ok_and(|state| state.starts_with("DOWN")))?;
+                    until("the health checks fail", || {
+                        self.state(old.place).is_ok_and(|state| state.starts_with("DOWN"))
+                    })?;
                     self.tell(&format!("set server back/s{} state maint", old.place))?;
                 }
             }

@@ -242,8 +242,7 @@ fn roll(state: &Path) -> ExitCode {
     }
 }
 
-const HEAD: &str =
-    "| cell | sent | lost | lost per backend | what | lost from..to, s after the deploy began | stop, s | exit |\n|---|---|---|---|---|---|---|---|";
+const HEAD: &str = "| cell | sent | lost | lost per backend | what | lost from..to, s after the deploy began | stop, s | exit |\n|---|---|---|---|---|---|---|---|";
 
 // === impl Tried ===
 
@@ -287,7 +286,10 @@ impl Tried {
             return Some(format!("no measure: {}", self.report["why_no_measure"]));
         }
         match self.cell.expect {
-            Expect::Nothing if lost > 0 => Some(format!("{lost} lost: {:#}", self.report["losses"])),
+            Expect::Nothing if lost > 0 => {
+                let losses = self.report["losses"].as_array().into_iter().flatten().take(3);
+                Some(format!("{lost} lost, the first of them: {}", losses.map(Value::to_string).collect::<String>()))
+            }
             Expect::Something if lost == 0 => Some("nothing was lost, so this proves nothing".to_owned()),
             _ => None,
         }

@@ -1,6 +1,8 @@
 //! Whole command lines and environments.
 
 mod anything;
+mod extras;
+mod health;
 mod pages;
 
 use super::*;
@@ -23,15 +25,15 @@ fn outcome(args: &[&str], environ: Environ<'_>) -> Outcome {
 fn settings(args: &[&str], environ: Environ<'_>) -> Settings {
     match outcome(args, environ) {
         Outcome::Run(settings) => *settings,
-        Outcome::Print(printed) => panic!("{args:?} {environ:?}: {}", printed.text),
+        other => panic!("{args:?} {environ:?}: {other:?}"),
     }
 }
 
 #[track_caller]
 fn printed(args: &[&str], environ: Environ<'_>) -> Printed {
     match outcome(args, environ) {
-        Outcome::Run(settings) => panic!("{args:?} {environ:?} ran: {settings:?}"),
         Outcome::Print(printed) => printed,
+        other => panic!("{args:?} {environ:?} ran: {other:?}"),
     }
 }
 
@@ -96,7 +98,7 @@ fn arguments_are_bytes() {
         args.extend(["cat".into(), odd.clone()]);
         match read(&args, &[]) {
             Outcome::Run(settings) => assert_eq!(settings.command[1], odd),
-            Outcome::Print(printed) => panic!("{}", printed.text),
+            other => panic!("{other:?}"),
         }
     }
 }
@@ -247,7 +249,7 @@ fn one_error_names_flag_or_variable_and_what_was_wrong() {
 
 #[test]
 fn options_of_other_programs_and_other_times_do_not_exist() {
-    for flag in ["--quiet", "--min-delay", "--wait-idle", "--ready-file", "--on-stop", "--report", "--color", "-c"] {
+    for flag in ["--quiet", "--min-delay", "--wait-idle", "--pre-stop", "--color", "-c"] {
         assert!(errors(&[flag, "x"], &[])[0].starts_with(&format!("{flag}: unknown flag")), "{flag}");
     }
 }

@@ -74,6 +74,17 @@ Settings
   stop-on               auto                    default
   repeat                hurry                   default
   linger                5s, 0s without a stop   default
+  health-listen         off                     default
+  health-path           /                       default
+  health-check          none                    default
+  ready-file            none                    default
+  drain-file            none                    default
+  unready               start                   default
+  on-stop               none                    default
+  on-exit               none                    default
+  hook-timeout          5s                      default
+  state-file            none                    default
+  report                none                    default
   rewrite               none                    default
   group                 no                      default
   subreaper             no                      default

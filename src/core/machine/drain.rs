@@ -16,7 +16,7 @@ impl Machine {
     pub(super) fn begin_drain(&mut self, now: Tick, why: Why, actions: &mut Vec<Action>) {
         self.drop_hook(actions);
         self.timers.clear();
-        self.phase = Phase::Draining;
+        self.enter(now, Phase::Draining, actions);
         if let Some(limit) = self.policy.drain {
             // The deadline counts from when draining began, however late that was.
             self.timers.set(Timer::Drain, now + limit);
@@ -189,7 +189,7 @@ impl Machine {
     pub(super) fn on_drain_deadline(&mut self, now: Tick, actions: &mut Vec<Action>) {
         self.timers.clear();
         self.drain.holding = None;
-        self.phase = Phase::Killing;
+        self.enter(now, Phase::Killing, actions);
         self.sweep.killed = true;
         self.timers.set(Timer::Kill, now + KILLING);
         actions.push(Action::Note(Note::Killing { drain: self.policy.drain.unwrap_or_default() }));

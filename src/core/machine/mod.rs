@@ -16,7 +16,9 @@ mod explore;
 mod tests;
 
 use super::note::{Told, Why};
-use super::{Action, Event, Look, Phase, Pid, Policy, Sender, Signal, Snapshot, Tick, WaitStatus, programs};
+use super::{
+    Action, Event, Look, Note, Phase, Pid, Policy, Sender, Signal, Snapshot, State, Tick, WaitStatus, programs,
+};
 use std::collections::VecDeque;
 use timers::{Timer, Timers};
 
@@ -27,6 +29,8 @@ pub struct Machine {
     /// The base name of the command: what the server is called when `/proc` does not tell.
     spawned_as: String,
     phase: Phase,
+    /// When the phase began.
+    since: Tick,
     main: Main,
     timers: Timers,
     /// Signals that came before there was anybody to give them to.
@@ -38,8 +42,8 @@ pub struct Machine {
     stop: Option<Stop>,
     drain: Drain,
     sweep: Sweep,
-    /// [`Action::Exit`] was given; nothing follows it.
-    done: bool,
+    /// [`Action::Exit`] was given, with this; nothing follows it.
+    exit: Option<u8>,
 }
 
 /// The main process.
@@ -147,6 +151,7 @@ impl Machine {
             policy,
             spawned_as: spawned_as.into(),
             phase: Phase::Starting,
+            since: Tick::ZERO,
             main: Main::NotYet,
             timers: Timers::default(),
             early: Vec::new(),
@@ -155,7 +160,7 @@ impl Machine {
             stop: None,
             drain: Drain::default(),
             sweep: Sweep::default(),
-            done: false,
+            exit: None,
         }
     }
 
@@ -164,12 +169,12 @@ impl Machine {
     /// `now` never goes back. Deadlines that have passed are acted on after the event, in their
     /// order: a main process that ended in the same instant is not killed.
     pub fn step(&mut self, now: Tick, event: Event, actions: &mut Vec<Action>) {
-        if self.done {
+        if self.exit.is_some() {
             return;
         }
         match event {
             Event::Started(pid) => self.on_started(now, pid, actions),
-            Event::NotStarted(code) => self.on_not_started(code, actions),
+            Event::NotStarted(code) => self.on_not_started(now, code, actions),
             Event::Signal(signal, sender) => self.on_signal(now, signal, sender, actions),
             Event::Died(pid, status) => self.on_died(now, pid, status, actions),
             Event::Reaped { children_left } => self.on_reaped(now, children_left, actions),
@@ -179,7 +184,7 @@ impl Machine {
             Event::Owed(owed) => self.on_owed(now, owed, actions),
             Event::Time => {}
         }
-        while !self.done
+        while self.exit.is_none()
             && let Some(timer) = self.timers.take_due(now)
         {
             match timer {
@@ -225,16 +230,63 @@ impl Machine {
     #[must_use]
     pub fn kill_at(&self) -> Option<Tick> {
         match self.phase {
-            Phase::LameDuck => {
-                let delay_ends = self
-                    .timers
-                    .get(Timer::Delay)
-                    .or_else(|| Some(self.timers.get(Timer::Hook)? + self.policy.delay))?;
-                Some(delay_ends + self.policy.drain?)
-            }
+            Phase::LameDuck => Some(self.delay_ends_at()? + self.policy.drain?),
             Phase::Draining => self.timers.get(Timer::Drain),
             Phase::Sweeping => self.timers.get(Timer::Sweep).filter(|_| !self.sweep.killed),
             Phase::Starting | Phase::Serving | Phase::Killing | Phase::Gone => None,
+        }
+    }
+
+    /// What the world may know now.
+    #[must_use]
+    pub fn state(&self, now: Tick) -> State {
+        let left = |at: Tick| at.saturating_sub(now);
+        let ended = match self.main {
+            Main::Ended { .. } => Some(self.ended(now).code),
+            // It was given up.
+            Main::Running(_) if self.phase == Phase::Gone => Some(self.ended(now).code),
+            Main::NotYet | Main::Running(_) => None,
+        };
+        State {
+            phase: self.phase,
+            ready: self.policy.is_ready_in(self.phase),
+            main: self.main(),
+            stop: self.stop.map(|stop| (stop.signal, stop.sender)),
+            elapsed: self.stop.map(|stop| now.saturating_sub(stop.at)),
+            remaining: self.kill_at().map(left),
+            phase_elapsed: now.saturating_sub(self.since),
+            phase_remaining: self.phase_ends_at().map(left),
+            exit_code: self.exit.or(ended),
+        }
+    }
+
+    /// When the phase ends at the latest, as things stand; `None` when only an event ends it.
+    fn phase_ends_at(&self) -> Option<Tick> {
+        match self.phase {
+            Phase::LameDuck => self.delay_ends_at(),
+            Phase::Draining => self.timers.get(Timer::Drain),
+            Phase::Killing => self.timers.get(Timer::Kill),
+            Phase::Sweeping => self.timers.get(Timer::Sweep),
+            Phase::Gone => self.timers.get(Timer::Hook),
+            Phase::Starting | Phase::Serving => None,
+        }
+    }
+
+    fn delay_ends_at(&self) -> Option<Tick> {
+        self.timers.get(Timer::Delay).or_else(|| Some(self.timers.get(Timer::Hook)? + self.policy.delay))
+    }
+
+    /// Begins a phase. Readiness comes and goes with the phases, and they never go back.
+    fn enter(&mut self, now: Tick, phase: Phase, actions: &mut Vec<Action>) {
+        if phase == self.phase {
+            return;
+        }
+        let (was_ready, is_ready) = (self.policy.is_ready_in(self.phase), self.policy.is_ready_in(phase));
+        self.phase = phase;
+        self.since = now;
+        actions.push(Action::Note(Note::Entered(phase)));
+        if was_ready != is_ready {
+            actions.push(Action::Ready(is_ready));
         }
     }
 
@@ -243,17 +295,16 @@ impl Machine {
             return;
         }
         self.main = Main::Running(pid);
-        self.phase = Phase::Serving;
-        actions.push(Action::Ready(true));
+        self.enter(now, Phase::Serving, actions);
         for (signal, sender) in std::mem::take(&mut self.early) {
             self.on_signal(now, signal, sender, actions);
         }
     }
 
-    fn on_not_started(&mut self, code: u8, actions: &mut Vec<Action>) {
+    fn on_not_started(&mut self, now: Tick, code: u8, actions: &mut Vec<Action>) {
         if self.main == Main::NotYet {
             // A status of our own making is not the server's: it is not mapped.
-            self.exit(code, actions);
+            self.exit(now, code, actions);
         }
     }
 

@@ -96,15 +96,15 @@ impl Machine {
 
     fn begin_stop(&mut self, now: Tick, stop: Stop, actions: &mut Vec<Action>) {
         self.stop = Some(stop);
-        actions.push(Action::Ready(false));
+        let serves_on = self.policy.on_stop.is_some() || !self.policy.delay.is_zero();
+        self.enter(now, if serves_on { Phase::LameDuck } else { Phase::Draining }, actions);
         if self.policy.watch {
             actions.push(Action::Watch(true));
         }
         if let Some(limit) = self.policy.on_stop {
-            self.phase = Phase::LameDuck;
             self.timers.set(Timer::Hook, now + limit);
             actions.push(Action::StartHook(Hook::OnStop));
-        } else if self.policy.delay.is_zero() {
+        } else if !serves_on {
             return self.begin_drain(now, Why::NoDelay, actions);
         } else {
             self.begin_delay(now);
@@ -113,7 +113,6 @@ impl Machine {
     }
 
     fn begin_delay(&mut self, now: Tick) {
-        self.phase = Phase::LameDuck;
         self.timers.set(Timer::Delay, now + self.policy.delay);
     }
 
@@ -125,6 +124,7 @@ impl Machine {
             signal: stop.signal,
             sender: stop.sender,
             plan: plan.iter().map(Told::from).collect(),
+            hook: self.policy.on_stop,
             delay: self.policy.delay,
             drain: self.policy.drain,
         }));

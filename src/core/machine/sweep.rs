@@ -30,10 +30,7 @@ impl Machine {
             (self.phase, self.timers.get(Timer::Kill), self.timers.get(Timer::Drain));
         self.main = Main::Ended { status, phase };
         self.drop_hook(actions);
-        if self.stop.is_none() {
-            // The server went by itself; nobody may be sent here any more.
-            actions.push(Action::Ready(false));
-        } else if self.policy.watch {
+        if self.stop.is_some() && self.policy.watch {
             actions.push(Action::Watch(false));
         }
         self.sweep.told.extend(self.drain.told.iter().map(|told| told.pid));
@@ -41,7 +38,7 @@ impl Machine {
         // What was asked about the main process is of no use; the answers will come all the same.
         self.asked.iter_mut().for_each(|question| *question = Question::Nothing);
         self.timers.clear();
-        self.phase = Phase::Sweeping;
+        self.enter(now, Phase::Sweeping, actions);
         self.sweep.rest = match phase {
             Phase::Draining => drained_until.map_or(Rest::Unlimited, Rest::Until),
             _ => Rest::Nothing,
@@ -140,7 +137,7 @@ impl Machine {
     pub(super) fn finish(&mut self, now: Tick, left_behind: bool, actions: &mut Vec<Action>) {
         self.timers.clear();
         self.asked.clear();
-        self.phase = Phase::Gone;
+        self.enter(now, Phase::Gone, actions);
         self.sweep.left_behind = left_behind;
         if let Some(limit) = self.policy.on_exit {
             self.timers.set(Timer::Hook, now + limit);
@@ -158,27 +155,34 @@ impl Machine {
 
     /// Says how it ended, and leaves.
     pub(super) fn leave(&mut self, now: Tick, actions: &mut Vec<Action>) {
+        let ended = self.ended(now);
+        let code = ended.code;
+        actions.push(Action::Note(Note::Ended(ended)));
+        self.exit(now, code, actions);
+    }
+
+    /// How it ended, as far as that is known; all of it is once the last phase has begun.
+    #[must_use]
+    pub fn ended(&self, now: Tick) -> Ended {
         let (status, phase) = match self.main {
             Main::Ended { status, phase } => (Some(status), phase),
             Main::NotYet | Main::Running(_) => (None, Phase::Killing),
         };
-        let code = self.policy.mapped(status.unwrap_or(WaitStatus::killed(Signal::KILL)).code());
-        actions.push(Action::Note(Note::Ended(Ended {
+        Ended {
             status,
             phase,
             // One that ended by itself just before the KILL reached it was not killed.
             killed: phase == Phase::Killing && status.is_none_or(|status| status.signal() == Some(Signal::KILL)),
-            code,
+            code: self.policy.mapped(status.unwrap_or(WaitStatus::killed(Signal::KILL)).code()),
             stop_took: self.stop.map(|stop| now.saturating_sub(stop.at)),
             left_behind: self.sweep.left_behind,
-        })));
-        self.exit(code, actions);
+        }
     }
 
-    pub(super) fn exit(&mut self, code: u8, actions: &mut Vec<Action>) {
+    pub(super) fn exit(&mut self, now: Tick, code: u8, actions: &mut Vec<Action>) {
         self.timers.clear();
-        self.phase = Phase::Gone;
-        self.done = true;
+        self.enter(now, Phase::Gone, actions);
+        self.exit = Some(code);
         actions.push(Action::Exit(code));
     }
 }

@@ -148,7 +148,8 @@ impl Client {
         let stream = match &self.tls {
             Some(tls) if target.tls => {
                 let name = ServerName::try_from(target.server_name.clone());
-                let name = name.map_err(|_| Seen::NoTls(format!("{} cannot have a certificate", target.server_name)))?;
+                let name =
+                    name.map_err(|_| Seen::NoTls(format!("{} cannot have a certificate", target.server_name)))?;
                 let secured = tls.connect(name, stream).await;
                 Stream::Tls(Box::new(secured.map_err(|error| no_tls(&error))?))
             }
@@ -167,7 +168,11 @@ fn no_tls(error: &io::Error) -> Seen {
 }
 
 /// One request and its answer. `Err` when nothing of it was sent.
-async fn ask(mut connection: Connection, request: Request<Empty<Bytes>>, pool: Option<&Arc<Pool>>) -> Result<Seen, Seen> {
+async fn ask(
+    mut connection: Connection,
+    request: Request<Empty<Bytes>>,
+    pool: Option<&Arc<Pool>>,
+) -> Result<Seen, Seen> {
     let before = connection.trace.now().received;
     let response = match connection.sender.try_send_request(request).await {
         Ok(response) => response,

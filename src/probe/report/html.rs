@@ -93,13 +93,17 @@ fn classes(page: &mut String, measured: &Measured) {
     }
     *page += "</table>\n";
     if measured.tally.lost_reused > 0 {
-        let _ = writeln!(page, "<p>{} of the lost were on kept-alive connections.</p>", count(measured.tally.lost_reused));
+        let _ =
+            writeln!(page, "<p>{} of the lost were on kept-alive connections.</p>", count(measured.tally.lost_reused));
     }
     if measured.urls.len() > 1 {
         *page += "<table>\n<tr><th>target</th><th>sent</th><th>lost</th></tr>\n";
         for (url, counts) in measured.urls.iter().zip(&measured.tally.targets) {
             let (url, sent, lost) = (escaped(url), count(counts.sent()), count(counts.lost()));
-            let _ = writeln!(page, "<tr><td><code>{url}</code></td><td class=\"n\">{sent}</td><td class=\"n\">{lost}</td></tr>");
+            let _ = writeln!(
+                page,
+                "<tr><td><code>{url}</code></td><td class=\"n\">{sent}</td><td class=\"n\">{lost}</td></tr>"
+            );
         }
         *page += "</table>\n";
     }
@@ -128,7 +132,8 @@ fn numbers(page: &mut String, measured: &Measured) {
         ("how late we sent them ourselves", &tally.lateness),
     ] {
         if !histogram.is_empty() {
-            let cells = [0.5, 0.9, 0.99, 1.0].map(|at| format!("<td class=\"n\">{}</td>", latency(histogram.value_at_quantile(at))));
+            let cells = [0.5, 0.9, 0.99, 1.0]
+                .map(|at| format!("<td class=\"n\">{}</td>", latency(histogram.value_at_quantile(at))));
             let _ = writeln!(page, "<tr><td>{name}</td>{}</tr>", cells.concat());
         }
     }
@@ -149,8 +154,11 @@ fn losses(page: &mut String, measured: &Measured) {
         count(measured.tally.all().lost())
     );
     for loss in losses.iter().take(shown) {
-        let kinds: Vec<&str> =
-            [(loss.slow, "slow path"), (loss.reused, "kept-alive connection")].iter().filter(|(is, _)| *is).map(|(_, kind)| *kind).collect();
+        let kinds: Vec<&str> = [(loss.slow, "slow path"), (loss.reused, "kept-alive connection")]
+            .iter()
+            .filter(|(is, _)| *is)
+            .map(|(_, kind)| *kind)
+            .collect();
         let _ = writeln!(
             page,
             "<tr><td class=\"n\">{:.2} s</td><td class=\"n\">{:.2} s</td><td>{}</td><td>{}</td><td>{}</td><td><code>{}</code></td><td>{}</td></tr>",

@@ -122,10 +122,13 @@ impl Picture<'_> {
         if let Some(deploy) = &measured.deploy {
             let end = measured.zero + deploy.took;
             let label = format!("deploy: {}", deploy.command);
-            self.lane("deploy", &[
-                Span { from: measured.zero, colour: "#bcd4f0", label },
-                Span { from: end, colour: "none", label: String::new() },
-            ]);
+            self.lane(
+                "deploy",
+                &[
+                    Span { from: measured.zero, colour: "#bcd4f0", label },
+                    Span { from: end, colour: "none", label: String::new() },
+                ],
+            );
             let bottom = self.y - GAP;
             for (at, line) in &deploy.lines {
                 let x = self.x(*at);
@@ -186,11 +189,16 @@ impl Picture<'_> {
 
     /// What the colours of the bars say.
     fn legend(&mut self) {
-        let lost = self.measured.lost().into_iter().map(|(class, count)| (class, format!("lost: {} {count}", class.name())));
+        let lost =
+            self.measured.lost().into_iter().map(|(class, count)| (class, format!("lost: {} {count}", class.name())));
         let all: Vec<(Class, String)> = std::iter::once((Class::Ok, "sent".to_owned())).chain(lost).collect();
         let (mut x, y) = (LEFT, self.y + 6.0);
         for (class, label) in all {
-            let _ = writeln!(self.out, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"11\" height=\"11\" fill=\"{}\"/>", colour(class));
+            let _ = writeln!(
+                self.out,
+                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"11\" height=\"11\" fill=\"{}\"/>",
+                colour(class)
+            );
             self.text(x + 16.0, y + 10.0, "", &label);
             x += 36.0 + 6.8 * f64::from(u32::try_from(label.len()).unwrap_or(0));
         }
@@ -201,8 +209,11 @@ impl Picture<'_> {
     fn bars(&mut self) {
         let tally = &self.measured.tally;
         let together = tally.buckets.len().div_ceil(MOST_BARS).max(1);
-        let bars: Vec<Bucket> =
-            tally.buckets.chunks(together).map(|some| some.iter().copied().fold(Bucket::default(), Bucket::with)).collect();
+        let bars: Vec<Bucket> = tally
+            .buckets
+            .chunks(together)
+            .map(|some| some.iter().copied().fold(Bucket::default(), Bucket::with))
+            .collect();
         let step = tally.width.as_secs_f64() * f64::from(u32::try_from(together).unwrap_or(u32::MAX));
         let most = bars.iter().map(|bar| bar.sent.max(bar.lost())).max().unwrap_or(0).max(1);
         let bottom = self.y + 14.0 + BARS;
@@ -275,7 +286,11 @@ impl Picture<'_> {
         let mut mark = -(zero / step).floor() * step;
         while mark + zero <= self.length {
             let x = self.x(Duration::from_secs_f64((mark + zero).max(0.0)));
-            let _ = writeln!(self.out, "<line x1=\"{x:.1}\" y1=\"{bottom:.1}\" x2=\"{x:.1}\" y2=\"{:.1}\" class=\"axis\"/>", bottom + 5.0);
+            let _ = writeln!(
+                self.out,
+                "<line x1=\"{x:.1}\" y1=\"{bottom:.1}\" x2=\"{x:.1}\" y2=\"{:.1}\" class=\"axis\"/>",
+                bottom + 5.0
+            );
             self.text(x, bottom + 18.0, " class=\"mark\"", &format!("{mark} s"));
             mark += step;
         }
@@ -283,13 +298,21 @@ impl Picture<'_> {
         if let Some(deploy) = &self.measured.deploy {
             moments.extend([(self.measured.zero, "blue"), (self.measured.zero + deploy.took, "blue")]);
         }
-        let changes = self.measured.phases.iter().filter(|(_, _, phase)| phase.is_none_or(|phase| phase > Phase::Serving));
+        let changes =
+            self.measured.phases.iter().filter(|(_, _, phase)| phase.is_none_or(|phase| phase > Phase::Serving));
         moments.extend(changes.map(|(_, at, _)| (*at, "amber")));
         for (at, class) in moments {
             let x = self.x(at);
-            let _ = writeln!(self.out, "<line x1=\"{x:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\" class=\"moment {class}\"/>");
+            let _ = writeln!(
+                self.out,
+                "<line x1=\"{x:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\" class=\"moment {class}\"/>"
+            );
         }
-        let from = if self.measured.deploy.is_some() { "seconds since the deploy command began" } else { "seconds since the load began" };
+        let from = if self.measured.deploy.is_some() {
+            "seconds since the deploy command began"
+        } else {
+            "seconds since the load began"
+        };
         self.text(LEFT + (WIDTH - LEFT - RIGHT) / 2.0, bottom + 36.0, " class=\"mark\"", from);
         self.y = bottom + 40.0;
     }

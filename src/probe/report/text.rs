@@ -39,7 +39,12 @@ fn classes(text: &mut String, measured: &Measured) {
         let _ = writeln!(text, "{:>11}  {:<12} {}", count(all.of(class)), class.name(), class.meaning());
     }
     if measured.tally.not_sent > 0 {
-        let _ = writeln!(text, "{:>11}  {:<12} never sent: we ran out of something here", count(measured.tally.not_sent), "-");
+        let _ = writeln!(
+            text,
+            "{:>11}  {:<12} never sent: we ran out of something here",
+            count(measured.tally.not_sent),
+            "-"
+        );
     }
     if measured.tally.lost_reused > 0 {
         let _ = writeln!(text, "\n{} of the lost were on kept-alive connections.", count(measured.tally.lost_reused));

@@ -34,11 +34,16 @@ impl Container {
     /// Starts `command` under lameduck with `flags`, in a container with `options`, and waits until
     /// the port of `slot` is open.
     pub(super) fn start(slot: Slot, options: &[&str], flags: &[&str], command: &[&str]) -> Self {
+        Self::start_from(image::NAME, slot, options, flags, command)
+    }
+
+    /// The same, from another image.
+    pub(super) fn start_from(image: &str, slot: Slot, options: &[&str], flags: &[&str], command: &[&str]) -> Self {
         let name = format!("lameduck-it-{}-{}", std::process::id(), slot.number);
         let container = Self { name };
         let own = ["run", "--detach", "--network", "host", "--name", &container.name];
         let log = ["--log", "json"];
-        let args = [&own, options, &[image::NAME], &log, flags, &["--"], command].concat();
+        let args = [&own, options, &[image], &log, flags, &["--"], command].concat();
         docker(&args).unwrap_or_else(|why| panic!("docker run: {why}"));
         let deadline = Instant::now() + Duration::from_secs(20);
         while TcpStream::connect(("127.0.0.1", slot.port)).is_err() {
@@ -67,6 +72,20 @@ impl Container {
         let state = docker(&["inspect", "--format", "{{.State.ExitCode}}", &self.name]).expect("docker inspect");
         let code = String::from_utf8_lossy(&state.stdout).trim().parse().expect("an exit status");
         Stopped { code, log: Log::read(&self.words()), took }
+    }
+
+    /// What the engine's own check says: `starting`, `healthy`, `unhealthy`; and its last words.
+    pub(super) fn health(&self) -> (String, String) {
+        let format = "{{.State.Health.Status}} {{with .State.Health.Log}}{{range .}}{{.Output}}{{end}}{{end}}";
+        let output = docker(&["inspect", "--format", format, &self.name]).expect("docker inspect");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (status, said) = text.split_once(' ').expect("a status");
+        (status.to_owned(), said.lines().next_back().unwrap_or_default().to_owned())
+    }
+
+    /// Sends it a signal, as an orchestrator does.
+    pub(super) fn signal(&self, signal: &str) {
+        docker(&["kill", "--signal", signal, &self.name]).expect("docker kill");
     }
 
     fn processes(&self) -> String {

@@ -4,14 +4,14 @@
 
 use super::config;
 use super::container::docker;
+use crate::support::free_port;
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 
 /// The image's name. One is kept, so that nothing piles up.
@@ -51,7 +51,7 @@ fn make() -> Result<Vec<Slot>, String> {
     }
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("containers-{}", std::process::id()));
     let slots = fill(&root);
-    import(&root);
+    import(&root, NAME, &[]);
     fs::remove_dir_all(&root).expect("the root file system can be removed again");
     Ok(slots)
 }
@@ -75,7 +75,7 @@ fn fill(root: &Path) -> Vec<Slot> {
     write(root, "etc/passwd", "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n");
     write(root, "etc/group", "root:x:0:\nnogroup:x:65534:\n");
     write(root, "var/www/index.txt", "done\n");
-    let slots: Vec<Slot> = (0..SLOTS).map(|number| Slot { number, port: port(), backend: port() }).collect();
+    let slots: Vec<Slot> = (0..SLOTS).map(|number| Slot { number, port: free_port(), backend: free_port() }).collect();
     for slot in &slots {
         let Slot { number, port, backend } = slot;
         write(root, &format!("etc/it/{number}/nginx.conf"), &config::nginx(*port, *backend));
@@ -106,29 +106,30 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
     text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect()
 }
 
-/// A port that is free now and stays so: below those that the kernel hands out to clients.
-fn port() -> u16 {
-    static LAST: Mutex<u16> = Mutex::new(0);
-    let mut last = LAST.lock().unwrap();
-    if *last == 0 {
-        *last = 20_000 + u16::try_from(std::process::id() % 8_000).unwrap();
+/// Makes an image of nothing but lameduck and busybox, and what these need if they are not static;
+/// `changes` are lines of a Dockerfile.
+pub(super) fn from_scratch(name: &str, changes: &[&str]) {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scratch-{}", std::process::id()));
+    let lameduck = binary();
+    for file in libraries(&lameduck) {
+        copy(&file, &inside(&root, &file));
     }
-    loop {
-        *last += 1;
-        if TcpListener::bind(("127.0.0.1", *last)).is_ok() {
-            return *last;
-        }
-    }
+    copy(&lameduck, &root.join("lameduck"));
+    copy(Path::new("/bin/busybox"), &root.join("busybox"));
+    write(&root, "www/index.html", "done\n");
+    import(&root, name, changes);
+    fs::remove_dir_all(&root).expect("the root file system can be removed again");
 }
 
-fn import(root: &Path) {
+fn import(root: &Path, name: &str, changes: &[&str]) {
     // It is not there on the first run.
-    let _ = docker(&["image", "rm", "--force", NAME]);
+    let _ = docker(&["image", "rm", "--force", name]);
     let mut tar = Command::new("tar");
     tar.arg("-C").arg(root).args(["--owner=0", "--group=0", "-c", "."]).stdout(Stdio::piped());
     let mut tar = tar.spawn().expect("tar is there");
     let mut import = Command::new("docker");
-    import.args(["import", "--change", r#"ENTRYPOINT ["/lameduck"]"#, "-", NAME]);
+    import.args(["import", "--change", r#"ENTRYPOINT ["/lameduck"]"#]);
+    import.args(changes.iter().flat_map(|change| ["--change", change])).args(["-", name]);
     let output = import.stdin(tar.stdout.take().unwrap()).output().unwrap();
     assert!(output.status.success(), "docker import: {}", String::from_utf8_lossy(&output.stderr));
     assert!(tar.wait().unwrap().success());

@@ -11,6 +11,7 @@
 
 mod config;
 mod container;
+mod health;
 mod image;
 mod load;
 mod log;

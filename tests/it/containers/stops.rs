@@ -3,7 +3,7 @@
 use super::container::{Container, Stopped};
 use super::image::{self, Slot};
 use super::load::{Load, Outcome, Request, SLOW};
-use std::io::Write as _;
+use crate::support::tell;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -25,18 +25,13 @@ struct Watched {
 
 /// Runs `test` with a slot, one test at a time: each one brings a load of its own. Says why when the
 /// machine lacks something.
-fn in_a_container(name: &str, test: impl FnOnce(Slot)) {
+pub(super) fn in_a_container(name: &str, test: impl FnOnce(Slot)) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     match image::slot() {
         Ok(slot) => test(slot),
         Err(why) => tell(&format!("skipped: containers::{name}: {why}")),
     }
-}
-
-/// Says something that is seen also when the test passes: what `println!` prints is not.
-fn tell(text: &str) {
-    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
 }
 
 /// Stops a container that is asked all the time.

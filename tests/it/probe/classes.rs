@@ -122,8 +122,7 @@ fn the_application_fails() {
 fn each_proxy_says_503_in_its_own_way() {
     let nginx = "<html>\r\n<head><title>503 Service Temporarily Unavailable</title></head>\r\n<body>\r\n<center><h1>503 Service \
                  Temporarily Unavailable</h1></center>\r\n<hr><center>nginx/1.22.1</center>\r\n</body>\r\n</html>\r\n";
-    let haproxy =
-        "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n";
+    let haproxy = "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n";
     let envoy = "upstream connect error or disconnect/reset before headers. reset reason: connection failure";
     let alb = "<html>\r\n<head><title>503 Service Temporarily Unavailable</title></head>\r\n</html>\r\n";
     for (name, headers, body) in [

@@ -55,7 +55,18 @@ fn method_headers_and_host_are_sent() {
     let port = server.address.port().to_string();
     let url = format!("http://web.example:{port}/a?b=c");
     let resolve = format!("web.example:{port}:127.0.0.1");
-    let more = ["--resolve", &resolve, "--method", "POST", "-H", "X-One: 1", "-H", "User-Agent: mine", "--host", "other.example"];
+    let more = [
+        "--resolve",
+        &resolve,
+        "--method",
+        "POST",
+        "-H",
+        "X-One: 1",
+        "-H",
+        "User-Agent: mine",
+        "--host",
+        "other.example",
+    ];
     probe(&[&[url.as_str()], &TWENTY[..], &more].concat()).assert_all("ok", 20);
     let text = seen.lock().unwrap().clone();
     assert!(text.starts_with("POST /a?b=c HTTP/1.1\r\n"), "{text}");
@@ -81,7 +92,9 @@ fn targets_take_turns_and_are_told_apart() {
     let (good, bad) = (server(answering("200 OK", "", "")), server(answering("500 Oops", "", "")));
     let probed = probe(&[&[good.url().as_str(), &bad.url()], &TWENTY[..], &["--max-lost", "10"]].concat());
     assert_eq!(probed.code, Some(0));
-    let lost = |number: usize| (probed.number(&format!("/targets/{number}/sent")), probed.number(&format!("/targets/{number}/lost")));
+    let lost = |number: usize| {
+        (probed.number(&format!("/targets/{number}/sent")), probed.number(&format!("/targets/{number}/lost")))
+    };
     assert_eq!((lost(0), lost(1)), ((10, 0), (10, 10)));
     let probed = probe(&[&[good.url().as_str(), &bad.url()], &TWENTY[..], &["--max-lost", "9"]].concat());
     assert_eq!(probed.code, Some(1));

@@ -60,7 +60,11 @@ pub(super) fn request(stream: &mut TcpStream) -> Option<String> {
 }
 
 /// Answers every request of a connection with this.
-pub(super) fn answering(status: &'static str, headers: &'static str, body: &'static str) -> impl Fn(TcpStream) + Send + Sync {
+pub(super) fn answering(
+    status: &'static str,
+    headers: &'static str,
+    body: &'static str,
+) -> impl Fn(TcpStream) + Send + Sync {
     move |mut stream| {
         while request(&mut stream).is_some() {
             if answer(&mut stream, status, headers, body).is_none() {

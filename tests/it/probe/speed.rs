@@ -50,7 +50,7 @@ fn two_thousand_requests_a_second_on_time_and_in_constant_memory() {
     let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
     let sampler = std::thread::spawn(move || {
-        let mut after = |seconds| {
+        let after = |seconds| {
             std::thread::sleep(Duration::from_secs(seconds));
             resident(pid)
         };

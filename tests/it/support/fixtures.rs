@@ -18,6 +18,9 @@ pub(crate) const ORPHANS: &str = include_str!("../fixtures/orphans.py");
 /// Never ends by itself, and has a helper that does not either.
 pub(crate) const STUBBORN: &str = include_str!("../fixtures/stubborn.py");
 
+/// Runs a program in which some system calls fail: `NAME=ERRNO … -- PROGRAM`.
+pub(crate) const REFUSING: &str = include_str!("../fixtures/refusing.py");
+
 /// Process 1 in the tests in which lameduck is not.
 pub(super) const HOLDER: &str = include_str!("../fixtures/holder.py");
 

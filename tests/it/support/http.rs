@@ -20,6 +20,33 @@ pub(crate) fn answers(port: u32, path: &str) -> bool {
     send(port, path).is_ok_and(Request::answered)
 }
 
+/// An answer, read to its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+/// Fetches a page as a probe does.
+pub(crate) fn get(port: u16, path: &str) -> std::io::Result<Answer> {
+    ask(("127.0.0.1", port), &format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
+}
+
+/// Sends `request` as it is, and reads the answer.
+pub(crate) fn ask(to: impl std::net::ToSocketAddrs, request: &str) -> std::io::Result<Answer> {
+    let mut stream = TcpStream::connect(to)?;
+    stream.set_read_timeout(Some(super::scaled(Duration::from_secs(20))))?;
+    stream.write_all(request.as_bytes())?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    let (head, body) =
+        text.split_once("\r\n\r\n").ok_or_else(|| std::io::Error::other(format!("no head: {text:?}")))?;
+    let code = head.get(9..12).and_then(|code| code.parse().ok());
+    let code = code.ok_or_else(|| std::io::Error::other(format!("no status: {head:?}")))?;
+    Ok(Answer { code, head: head.to_owned(), body: body.to_owned() })
+}
+
 // === impl Request ===
 
 impl Request {

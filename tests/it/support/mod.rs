@@ -7,6 +7,7 @@ pub(crate) mod http;
 pub(crate) mod init;
 pub(crate) mod procfs;
 mod running;
+pub(crate) mod schema;
 mod tap;
 mod world;
 
@@ -14,6 +15,7 @@ pub(crate) use init::Init;
 pub(crate) use running::Running;
 
 use std::io::Write as _;
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -42,14 +44,33 @@ pub(crate) fn lacks(programs: &[&str]) -> Option<String> {
 /// Says so, past the capture of the test harness.
 pub(crate) fn skipped(why: &str) {
     let thread = std::thread::current();
-    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
-    let _ = std::io::stderr().write_all(line.as_bytes());
+    tell(&format!("skipped: {}: {why}", thread.name().unwrap_or("a test")));
+}
+
+/// Says something that is seen also when the test passes: what `println!` prints is not.
+pub(crate) fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// A limit on waiting, as long as this machine needs.
 pub(crate) fn scaled(limit: Duration) -> Duration {
     let scale = std::env::var("LAMEDUCK_TEST_SCALE").ok().and_then(|scale| scale.parse().ok());
     limit.mul_f64(scale.unwrap_or(1.0))
+}
+
+/// A port that is free now and stays so: below those that the kernel hands out to clients.
+pub(crate) fn free_port() -> u16 {
+    static LAST: Mutex<u16> = Mutex::new(0);
+    let mut last = LAST.lock().unwrap();
+    if *last == 0 {
+        *last = 20_000 + u16::try_from(std::process::id() % 8_000).unwrap();
+    }
+    loop {
+        *last += 1;
+        if TcpListener::bind(("127.0.0.1", *last)).is_ok() {
+            return *last;
+        }
+    }
 }
 
 /// Held by tests that use up a whole machine, so that there is one of them at a time.

@@ -3,7 +3,7 @@
 use super::rules::{Move, Walk, World};
 use crate::core::fixtures::{ms, secs};
 use crate::core::policy::{Hold, StopOn};
-use crate::core::{Hook, Policy, Sender, Signal, SignalSet, StopSignal, WaitStatus};
+use crate::core::{Hook, Policy, Sender, Signal, SignalSet, StopSignal, Unready, WaitStatus};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -74,9 +74,18 @@ fn policy() -> impl Strategy<Value = Policy> {
     ];
     let stop_signal = prop_oneof![Just(StopSignal::Auto), Just(StopSignal::Same), Just(StopSignal::This(Signal::USR2))];
     let hold = prop_oneof![Just(Hold::Auto), Just(Hold::Always), Just(Hold::Never)];
+    let unready = prop_oneof![Just(Unready::Start), Just(Unready::End), Just(Unready::Never)];
     let map_exit = proptest::collection::vec(any::<(u8, u8)>(), 0..3);
-    (times, hooks, switches, stop_on, stop_signal, hold, map_exit).prop_map(
-        |((delay, drain, linger), (on_stop, on_exit), (hurry, group, watch), stop_on, stop_signal, hold, map_exit)| {
+    (times, hooks, switches, stop_on, stop_signal, (hold, unready), map_exit).prop_map(
+        |(
+            (delay, drain, linger),
+            (on_stop, on_exit),
+            (hurry, group, watch),
+            stop_on,
+            stop_signal,
+            (hold, unready),
+            map_exit,
+        )| {
             Policy {
                 delay,
                 drain,
@@ -91,6 +100,7 @@ fn policy() -> impl Strategy<Value = Policy> {
                 on_exit,
                 watch,
                 hold,
+                unready,
             }
         },
     )

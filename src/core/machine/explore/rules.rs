@@ -265,6 +265,9 @@ impl Walk {
     fn check_state(&self, before: &Self, event: &Event) {
         let (was, is) = (before.machine.phase(), self.machine.phase());
         self.hold(is >= was, "phases go forward");
+        let state = self.machine.state(self.now);
+        self.hold(state.ready == self.policy.is_ready_in(is), "readiness goes by the phase");
+        self.hold(state.ready == (self.ready == Some(true)), "readiness is told when it changes");
         self.hold(self.machine.next_deadline().is_none_or(|deadline| deadline > self.now), "no deadline is left over");
         self.hold(self.exit.is_none() || self.machine.next_deadline().is_none(), "nothing is due after the exit");
         if was < Phase::Draining && is >= Phase::Draining && self.ended.is_none() && !self.could_not_start {

@@ -19,7 +19,7 @@ fn a_server_is_ready_until_the_stop_and_told_when_the_delay_is_over() {
     run.phase(Phase::Serving).deadline(None);
     run.at(secs(100)).term().expect("unready").phase(Phase::LameDuck).deadline(Some(secs(115)));
     run.noted(|note| {
-        matches!(note, Note::LameDuck { signal: Signal::TERM, sender: OUTSIDE, plan, delay, drain }
+        matches!(note, Note::LameDuck { signal: Signal::TERM, sender: OUTSIDE, plan, hook: None, delay, drain }
             if plan.len() == 1 && plan[0].pid == MAIN && plan[0].name == "nginx" && plan[0].signal == Signal::QUIT
                 && *delay == secs(15) && *drain == Some(secs(30)))
     });

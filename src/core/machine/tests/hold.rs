@@ -117,7 +117,8 @@ fn waking_late_from_a_hold_asks_and_kills_in_order() {
     let mut run = held(holding());
     let mut actions = Vec::new();
     run.machine.step(secs(100), Event::Time, &mut actions);
-    assert!(matches!(actions[..], [Action::Look(_), Action::Note(_), Action::KillAll]), "{actions:?}");
+    actions.retain(|action| !matches!(action, Action::Note(_)));
+    assert!(matches!(actions[..], [Action::Look(_), Action::KillAll]), "{actions:?}");
     run.phase(Phase::Killing);
 }
 

@@ -1,0 +1,187 @@
+//! The options about the health port, and those that ask a lameduck that runs.
+
+use super::extras::readiness_goes;
+use super::given::{Given, Origin, name};
+use super::options::Id;
+use super::{line, resolve, value};
+use crate::core::Policy;
+use crate::http::{Listen, Target};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// The health port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// Where it is.
+    pub listen: Listen,
+    /// The flag or the variable.
+    pub given_as: String,
+    /// The path of the balancer, with its slash.
+    pub path: String,
+    /// The server's own check, which has to pass as well.
+    pub check: Option<Target>,
+}
+
+/// A question to a lameduck that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// What is asked.
+    pub question: Question,
+    /// Where to ask, by the flags beside the question.
+    pub flags: Sources,
+    /// Where to ask, by the environment.
+    pub environ: Sources,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether the server is ready.
+    Ready,
+    /// Whether this is well.
+    Well(Probe),
+    /// The state.
+    Status,
+}
+
+/// What can be asked by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// A page or a port.
+    Target(Target),
+    /// A file: well when it exists.
+    File(PathBuf),
+}
+
+/// Where a lameduck tells of its server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// The health port.
+    pub health: Option<Listen>,
+    /// A file that exists while the server is ready.
+    pub ready_file: Option<PathBuf>,
+    /// A file that exists while the server is stopping.
+    pub drain_file: Option<PathBuf>,
+    /// The state as JSON.
+    pub state_file: Option<PathBuf>,
+}
+
+// === impl Health ===
+
+impl Health {
+    pub(super) fn read(given: &mut Given<'_>) -> Option<Self> {
+        let listen = given.one(Id::HealthListen, Listen::parse);
+        let path = given.one(Id::HealthPath, value::path).unwrap_or_else(|| Id::HealthPath.spec().default.to_owned());
+        let check = given.one(Id::HealthCheck, Target::parse);
+        Some(Self {
+            listen: listen?,
+            given_as: name(Id::HealthListen, given.origins[Id::HealthListen as usize]),
+            path,
+            check,
+        })
+    }
+
+    /// What it will do, in lines for `--explain`.
+    pub(super) fn explained(&self, policy: &Policy) -> String {
+        let Self { listen, path, check, .. } = self;
+        let until = readiness_goes(policy);
+        let beside = if path == "/readyz" { String::new() } else { format!(" and {path}") };
+        let mut text = format!(
+            "  health-listen {listen}\n      /readyz{beside}: 200 until {until}, then 503; /livez: 200 as long as the\n      \
+             server lives; /status: the state\n"
+        );
+        if let Some(check) = check {
+            let rule = "503 there too when this fails or takes longer than 1s";
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  health-check {check}\n      {rule}");
+        }
+        text
+    }
+
+    /// What was given and has no effect.
+    pub(super) fn warnings(health: Option<&Self>, origins: &super::given::Origins) -> Vec<String> {
+        let unused = |id: &Id| health.is_none() && origins[*id as usize] != Origin::Default;
+        let ids = [Id::HealthPath, Id::HealthCheck];
+        let tell = |id| {
+            format!("{}: nobody is answered without {}", name(id, origins[id as usize]), Id::HealthListen.spec().flag())
+        };
+        ids.into_iter().filter(unused).map(tell).collect()
+    }
+}
+
+// === impl Ask ===
+
+impl Ask {
+    /// The question on a command line, if there is one.
+    pub(super) fn read(
+        line: &line::Line,
+        environ: &[(OsString, OsString)],
+        args: &[OsString],
+    ) -> Option<Result<Self, Vec<String>>> {
+        let (ready, status) = (line.has(Id::Healthcheck), line.asks(Id::Status));
+        if !ready && !status {
+            return None;
+        }
+        let mut errors = line.errors.clone();
+        if ready && status {
+            errors.push("--healthcheck and --status: ask one at a time".to_owned());
+        }
+        if !line.command.is_empty() {
+            errors.push("--healthcheck and --status run nothing: leave out the command".to_owned());
+        }
+        let mut question = if status { Question::Status } else { Question::Ready };
+        for word in line.values(Id::Healthcheck) {
+            let text = word.to_string_lossy();
+            match Probe::parse(&text) {
+                Ok(probe) => question = Question::Well(probe),
+                Err(why) => errors.push(format!("--healthcheck: {text:?}: {why}")),
+            }
+        }
+        let ask = || Self {
+            question,
+            flags: Sources::of(args, &[]).unwrap_or_default(),
+            environ: Sources::of(&[], environ).unwrap_or_default(),
+        };
+        Some(if errors.is_empty() { Ok(ask()) } else { Err(errors) })
+    }
+}
+
+// === impl Probe ===
+
+impl Probe {
+    fn parse(text: &str) -> Result<Self, String> {
+        let Some(path) = text.strip_prefix("file:") else {
+            return Target::parse(text).map(Self::Target).map_err(|why| format!("{why}, or file:/run/ready"));
+        };
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if path.starts_with('/') {
+            Ok(Self::File(path.into()))
+        } else {
+            Err("write the file with its whole path, as in file:/run/ready".to_owned())
+        }
+    }
+}
+
+// === impl Sources ===
+
+impl Sources {
+    /// Where a lameduck tells of its server that was started with these words and this environment;
+    /// `None` when it cannot have been one.
+    #[must_use]
+    pub fn of(args: &[OsString], environ: &[(OsString, OsString)]) -> Option<Self> {
+        let line = line::read(args);
+        if !line.errors.is_empty() {
+            return None;
+        }
+        let settings = resolve::resolve(line, environ).settings;
+        let path = |place: Option<super::Place>| place.map(|place| place.path);
+        let super::Extras { ready_file, drain_file, state_file, .. } = settings.extras;
+        Some(Self {
+            health: settings.health.map(|health| health.listen),
+            ready_file: path(ready_file),
+            drain_file: path(drain_file),
+            state_file: path(state_file),
+        })
+    }
+}

@@ -1,0 +1,124 @@
+//! The live loop: the quiet one with a runtime beside it, for whoever asks over the network.
+//!
+//! Only with `--health-listen`. Signals and deadlines drive the same shell as in [`super::quiet`], and
+//! come first: between any two steps of a connection the kernel is asked for signals. Should the
+//! runtime not come up, or anything in here fail, the quiet loop takes over, and the stop does not
+//! notice.
+
+use super::health::Health;
+use super::{Shell, quiet};
+use crate::core::Event;
+use crate::sys::signalfd::SignalFd;
+use crate::sys::signals::Arrival;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
+use tokio::runtime::Builder;
+use tokio::task::JoinHandle;
+
+/// After so many steps of connections the kernel is asked what else has happened.
+const STEPS_BETWEEN_LOOKS: u32 = 1;
+
+/// So many events are fetched from the kernel at once. The buffer for them is memory of PID 1.
+const EVENTS_AT_ONCE: usize = 64;
+
+/// Why nobody is answered any more.
+struct Off(String);
+
+/// What there is to react to.
+enum Woken<'a> {
+    Signals(AsyncFdReadyGuard<'a, SignalFd>),
+    Deadline,
+}
+
+/// Waits and reacts until there is an exit status, and answers those who ask `health` meanwhile.
+pub(super) fn wait_to_the_end(shell: &mut Shell, health: Health) -> u8 {
+    // A panic has told of itself. It was in the runtime: what runs in it catches its own.
+    let ended = catch_unwind(AssertUnwindSafe(|| run(shell, health)));
+    let Off(why) = match ended {
+        Ok(Ok(code)) => return code,
+        Ok(Err(off)) => off,
+        Err(_) => Off("the runtime panicked".to_owned()),
+    };
+    shell.told = None;
+    shell.warn(&format!("health is off, and the rest goes on as ever: {why}"));
+    quiet::wait_to_the_end(shell)
+}
+
+fn run(shell: &mut Shell, health: Health) -> Result<u8, Off> {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_io().enable_time().event_interval(STEPS_BETWEEN_LOOKS).max_io_events_per_tick(EVENTS_AT_ONCE);
+    let runtime = builder.build().map_err(|error| Off::because("no runtime can be built", &error))?;
+    let code = runtime.block_on(wait(shell, health))?;
+    // The process is about to leave: there is nothing to tidy up, and nothing may keep it.
+    std::mem::forget(runtime);
+    Ok(code)
+}
+
+async fn wait(shell: &mut Shell, health: Health) -> Result<u8, Off> {
+    let signals = SignalFd::open()
+        .and_then(SignalFd::watched)
+        .map_err(|error| Off::because("signals cannot be waited for beside connections", &error))?;
+    let mut server = tokio::spawn(health.serve());
+    loop {
+        if let Some(code) = shell.exit {
+            return Ok(code);
+        }
+        match next(&signals, shell.wait_at_most(), &mut server).await? {
+            Woken::Signals(mut guard) => {
+                while let signal @ Arrival::Signal(..) = signals.get_ref().next().map_err(|error| lost(&error))? {
+                    shell.take(signal);
+                    if shell.exit.is_some() {
+                        break;
+                    }
+                }
+                // Only now: what comes from here on makes it ready again.
+                guard.clear_ready();
+            }
+            Woken::Deadline => shell.feed(Event::Time),
+        }
+    }
+}
+
+/// Signals first, then a deadline, then the end of the server of health.
+async fn next<'a, E: fmt::Display>(
+    signals: &'a AsyncFd<SignalFd>,
+    limit: Option<Duration>,
+    server: &mut JoinHandle<E>,
+) -> Result<Woken<'a>, Off> {
+    let mut server = pin!(server);
+    let mut deadline = pin!(limit.map(tokio::time::sleep));
+    poll_fn(|context| {
+        if let Poll::Ready(ready) = signals.poll_read_ready(context) {
+            return Poll::Ready(ready.map(Woken::Signals).map_err(|error| lost(&error)));
+        }
+        if let Some(deadline) = deadline.as_mut().as_pin_mut()
+            && deadline.poll(context).is_ready()
+        {
+            return Poll::Ready(Ok(Woken::Deadline));
+        }
+        server.as_mut().poll(context).map(|ended| {
+            Err(match ended {
+                Ok(why) => Off(why.to_string()),
+                Err(panicked) => Off(panicked.to_string()),
+            })
+        })
+    })
+    .await
+}
+
+fn lost(error: &std::io::Error) -> Off {
+    Off::because("signals cannot be read beside connections", error)
+}
+
+// === impl Off ===
+
+impl Off {
+    fn because(what: &str, error: &std::io::Error) -> Self {
+        Self(format!("{what}: {error}"))
+    }
+}

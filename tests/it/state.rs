@@ -1,0 +1,243 @@
+//! `--state-file` and its lock, and the watchdog of the examples that goes by them.
+
+use crate::support::files::{TempDir, tempdir};
+use crate::support::{Init, Running, fixtures, http, until};
+use nix::libc;
+use serde_json::Value;
+use std::fs::{self, File, OpenOptions};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A state file in a directory of its own.
+struct State {
+    dir: TempDir,
+    path: PathBuf,
+}
+
+impl State {
+    fn new() -> Self {
+        let dir = tempdir();
+        Self { path: dir.path.join("state.json"), dir }
+    }
+
+    fn flags(&self) -> [&str; 2] {
+        ["--state-file", self.path.to_str().unwrap()]
+    }
+
+    fn read(&self) -> Value {
+        let text = fs::read_to_string(&self.path).unwrap();
+        assert!(text.ends_with("}\n") && text.lines().count() == 1, "{text:?}");
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    fn phase(&self) -> String {
+        self.read()["phase"].as_str().unwrap().to_owned()
+    }
+
+    fn lock(&self) -> File {
+        OpenOptions::new().read(true).open(self.dir.path.join("state.json.lock")).unwrap()
+    }
+
+    /// Whether a planned stop runs, as a watchdog would ask.
+    fn locked(&self) -> bool {
+        self.lock().try_lock().is_err()
+    }
+
+    /// The server of the tests, and its port.
+    fn serve(&self, flags: &[&str], drain: &str) -> (Running, u32) {
+        let init = Init::new().flags(self.flags()).flags(flags).env("DRAIN", drain).env("STATUS", "4");
+        let mut run = init.python(fixtures::SERVER, &[]).spawn();
+        let port = run.told("port");
+        (run, port)
+    }
+}
+
+#[test]
+fn the_state_follows_the_phases_and_the_lock_is_held_through_the_stop() {
+    needs!();
+    let state = State::new();
+    let (mut run, _) = state.serve(&["--delay", "1s"], "1");
+    until("it serves", || state.phase() == "serving");
+    let serving = state.read();
+    assert_eq!((&serving["ready"], &serving["pid"], &serving["signal"]), (&true.into(), &2.into(), &Value::Null));
+    assert!(!state.locked());
+    run.signal(libc::SIGTERM);
+    run.expect_stderr("serving on for 1s");
+    assert!(state.locked());
+    until("the state is lame-duck", || state.phase() == "lame-duck");
+    let delay = state.read();
+    assert_eq!(
+        (&delay["ready"], &delay["signal"], &delay["sender"]["pid"]),
+        (&false.into(), &"SIGTERM".into(), &0.into())
+    );
+    assert!(delay["remaining_s"].as_f64().is_some_and(|left| left > 30.0 && left <= 31.0), "{delay}");
+    run.expect_stdout("got 15\n");
+    until("the state is draining", || state.phase() == "draining");
+    assert!(state.locked());
+    run.expect_exit(4);
+    let gone = state.read();
+    assert_eq!((&gone["phase"], &gone["exit_code"], &gone["pid"]), (&"gone".into(), &4.into(), &Value::Null));
+    assert!(!state.locked());
+    let mut left: Vec<_> = fs::read_dir(&state.dir.path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["state.json", "state.json.lock"]);
+}
+
+#[test]
+fn a_reader_finds_the_old_or_the_new_and_never_half_of_it() {
+    needs!();
+    let state = State::new();
+    let (mut run, _) = state.serve(&["--delay", "50ms"], "0.1");
+    run.signal(libc::SIGTERM);
+    let mut seen = Vec::new();
+    while !run.ended() {
+        let phase = state.phase();
+        if seen.last() != Some(&phase) {
+            seen.push(phase);
+        }
+    }
+    assert!(seen.len() > 1 && seen.last().is_some_and(|last| last == "gone"), "{seen:?}");
+}
+
+#[test]
+fn a_server_that_ends_by_itself_takes_no_lock() {
+    needs!();
+    let state = State::new();
+    let (mut run, _) = state.serve(&["--linger", "10m"], "0.1");
+    let server = run.descendant("python3");
+    run.signal_to(server, libc::SIGKILL);
+    run.expect_exit(137);
+    assert_eq!((state.phase().as_str(), &state.read()["exit_code"]), ("gone", &137.into()));
+    assert!(!state.locked());
+}
+
+#[test]
+fn what_could_not_be_started_is_gone_with_its_status() {
+    needs!();
+    let state = State::new();
+    let mut run = Init::new().flags(state.flags()).cmd(["/no/such/server"]).run();
+    run.expect_exit(127);
+    assert_eq!((&state.read()["phase"], &state.read()["exit_code"]), (&"gone".into(), &127.into()));
+}
+
+#[test]
+fn a_lock_that_somebody_else_holds_is_taken_as_soon_as_it_is_free() {
+    needs!();
+    let state = State::new();
+    let (mut run, _) = state.serve(&["--delay", "10m"], "0.1");
+    let watchdog = state.lock();
+    watchdog.try_lock().unwrap();
+    run.signal(libc::SIGTERM);
+    run.expect_stderr("serving on for 10m");
+    drop(watchdog);
+    until("the lock is taken", || state.locked());
+    // Nothing else has happened: it was not the phase that made it try again.
+    assert_eq!(state.phase(), "lame-duck");
+}
+
+#[test]
+fn a_lock_file_that_was_cleaned_up_is_made_again() {
+    needs!();
+    let state = State::new();
+    let (mut run, _) = state.serve(&["--delay", "10m"], "0.1");
+    fs::remove_file(state.dir.path.join("state.json.lock")).unwrap();
+    run.signal(libc::SIGTERM);
+    run.expect_stderr("serving on for 10m");
+    assert!(state.locked());
+}
+
+#[test]
+fn a_file_that_is_a_mount_of_its_own_is_written_in_place() {
+    needs!();
+    let state = State::new();
+    fs::write(&state.path, "x".repeat(3_000)).unwrap();
+    let mount = "mount --bind \"$STATE\" \"$STATE\" && exec \"$@\"";
+    let mut run = Init::new()
+        .env("STATE", state.path.to_str().unwrap())
+        .through(["/bin/sh", "-c", mount, "sh"])
+        .flags(state.flags())
+        .env("DRAIN", "0.1")
+        .python(fixtures::SERVER, &[])
+        .spawn();
+    run.told("port");
+    until("it serves", || state.phase() == "serving");
+    run.signal(libc::SIGTERM);
+    run.expect_exit(0);
+    assert_eq!(state.phase(), "gone");
+    assert!(!run.stderr().contains("warning"), "{}", run.stderr());
+}
+
+/// The watchdog of the examples, quick: what it says, and a repair that says `repaired`.
+struct Watchdog(Child);
+
+impl Watchdog {
+    fn start(state: &State, port: u32) -> Self {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/watchdog/watchdog.sh");
+        let check = format!("python3 -I -S -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 1)'");
+        let said = File::create(state.dir.path.join("watchdog")).unwrap();
+        let child = Command::new(script)
+            .args([state.path.to_str().unwrap(), &check, "echo repaired"])
+            .envs([("INTERVAL", "0.1"), ("STRIKES", "4")])
+            .stdin(Stdio::null())
+            .stderr(said.try_clone().unwrap())
+            .stdout(said)
+            .spawn()
+            .unwrap();
+        Self(child)
+    }
+
+    fn said(state: &State) -> String {
+        fs::read_to_string(state.dir.path.join("watchdog")).unwrap()
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_watchdog_leaves_a_long_planned_stop_alone() {
+    needs!("flock");
+    let state = State::new();
+    let (mut run, port) = state.serve(&["--delay", "300ms"], "4");
+    assert!(http::answers(port, "/"));
+    let _watchdog = Watchdog::start(&state, port);
+    // A few checks that go well.
+    run.goes_on_for(Duration::from_millis(500));
+    run.signal(libc::SIGTERM);
+    run.expect_stdout("got 15\n");
+    // The port is closed for four seconds: some twenty failed checks.
+    until("the drain is over", || run.ended());
+    let said = Watchdog::said(&state);
+    assert!(!said.contains("repaired"), "{said}");
+    // What comes after the stop is the replacement's business, and missing if there is none.
+    until("it is missed", || Watchdog::said(&state).contains("repaired"));
+    assert_eq!(Watchdog::said(&state).matches("strike 4 of 4").count(), 1);
+}
+
+#[test]
+fn the_watchdog_misses_no_death() {
+    needs!("flock");
+    let state = State::new();
+    let (mut run, port) = state.serve(&["--delay", "10m"], "4");
+    let _watchdog = Watchdog::start(&state, port);
+    let server = run.descendant("python3");
+    run.signal_to(server, libc::SIGKILL);
+    run.expect_exit(137);
+    until("the server is repaired", || {
+        Watchdog::said(&state).contains("strike 4 of 4\nwatchdog: down: repairing\nrepaired")
+    });
+
+    // And none of lameduck itself in the midst of a planned stop.
+    let state = State::new();
+    let (mut run, port) = state.serve(&["--delay", "10m"], "4");
+    let _watchdog = Watchdog::start(&state, port);
+    run.signal(libc::SIGTERM);
+    until("the lock is taken", || state.locked());
+    drop(run);
+    until("the server is repaired", || Watchdog::said(&state).contains("repaired"));
+}
