@@ -23,6 +23,7 @@ use std::time::Duration;
 ///
 /// Exits with 0 when at most --max-lost requests were lost, 1 when there were more, and 2 when it could
 /// not measure: it was late itself, ran out of sockets, or the deploy command failed.
+#[allow(clippy::doc_markdown, reason = "this is the help page")]
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -220,10 +221,13 @@ impl Args {
         }
         let trust = match &self.cacert {
             _ if self.insecure => Trust::Anything,
-            Some(file) => tls::read(file).map(Trust::These).unwrap_or_else(|why| {
-                errors.push(format!("--cacert {why}"));
-                Trust::Anything
-            }),
+            Some(file) => tls::read(file).map_or_else(
+                |why| {
+                    errors.push(format!("--cacert {why}"));
+                    Trust::Anything
+                },
+                Trust::These,
+            ),
             None => Trust::System,
         };
         if !errors.is_empty() {

@@ -4,7 +4,8 @@
 use super::measured::Measured;
 use super::outcome::{Class, Verdict};
 use super::tally::Done;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 /// Between two plain lines.
@@ -92,10 +93,10 @@ impl Live {
         let all = measured.tally.all();
         let mut text = format!("{} {}/s  sent {}  lost {}", time(measured, now), measured.rate, all.sent(), all.lost());
         if let Some((at, words)) = &self.latest {
-            text += &format!(" (latest {:.0} s ago, {words})", now.saturating_sub(*at).as_secs_f64());
+            let _ = write!(text, " (latest {:.0} s ago, {words})", now.saturating_sub(*at).as_secs_f64());
         }
         if let Some(ready) = &self.ready {
-            text += &format!("  readiness {ready}");
+            let _ = write!(text, "  readiness {ready}");
         }
         text
     }
@@ -108,5 +109,5 @@ fn time(measured: &Measured, at: Duration) -> String {
 
 fn write(text: &str) {
     // A reader that has gone away is no reason to stop measuring.
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::Write::write_all(&mut io::stderr().lock(), text.as_bytes());
 }

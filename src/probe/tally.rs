@@ -159,8 +159,8 @@ impl Tally {
         let lost = if class == Class::Timeout { done.sent } else { done.ended };
         self.bucket(lost).lost[class.index()] += 1;
         self.lost_reused += u64::from(done.reused);
-        let (first, last) = self.first_and_last.unwrap_or((lost, lost));
-        self.first_and_last = Some((first.min(lost), last.max(lost)));
+        let (from, to) = self.first_and_last.unwrap_or((lost, lost));
+        self.first_and_last = Some((from.min(lost), to.max(lost)));
         if self.losses.len() < MOST_LOSSES {
             let Kind { target, slow, .. } = done.kind;
             let words = words.to_owned();

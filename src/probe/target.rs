@@ -76,7 +76,7 @@ impl Target {
         let header = HeaderValue::from_str(host).ok().filter(|_| !host.is_empty());
         self.host_header = header.ok_or_else(|| format!("--host \"{host}\": not the name of a host"))?;
         let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
-        self.server_name = name.map_or(host, |(name, _)| name).trim_matches(['[', ']']).to_owned();
+        name.map_or(host, |(name, _)| name).trim_matches(['[', ']']).clone_into(&mut self.server_name);
         Ok(self)
     }
 

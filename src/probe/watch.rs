@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, MissedTickBehavior};
 
-/// Between two questions. Health checks of balancers are slower.
-const EVERY: Duration = Duration::from_millis(200);
+/// Between two questions. Health checks of balancers are slower, and a short drain is to be seen.
+const EVERY: Duration = Duration::from_millis(100);
 
 /// How long an answer may take before it counts as none.
 const PATIENCE: Duration = Duration::from_secs(1);

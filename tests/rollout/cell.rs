@@ -1,6 +1,7 @@
 //! What is tried: a server, what stops it, and the balancer in front of it. One table, [`short`] and
 //! [`long`].
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 /// A server, from Debian's packages.
@@ -322,7 +323,7 @@ impl Balancer {
             check = format!(" check port {health_port} inter 700ms fall 2 rise 1");
         }
         for place in 1..=places {
-            text += &format!(" server s{place} 127.0.0.1:1 disabled{check}\n");
+            let _ = writeln!(text, " server s{place} 127.0.0.1:1 disabled{check}");
         }
         text
     }

@@ -112,14 +112,12 @@ impl Site {
             let seconds = began.elapsed().as_secs_f64();
             let code = docker(&["inspect", "--format", "{{.State.ExitCode}}", &old.name])?;
             say(&format!("{} has gone after {seconds:.1} s with status {code}", old.name));
-            match leave {
-                Some(leave) => leave.join().map_err(|_| "the list could not be changed")?.map(|_| ())?,
-                None => {
-                    until("the health checks fail", || {
-                        self.state(old.place).is_ok_and(|state| state.starts_with("DOWN"))
-                    })?;
-                    self.tell(&format!("set server back/s{} state maint", old.place))?;
-                }
+            if let Some(leave) = leave {
+                leave.join().map_err(|_| "the list could not be changed")??;
+            } else {
+                let out = || self.state(old.place).is_ok_and(|state| state.starts_with("DOWN"));
+                until("the health checks fail", out)?;
+                self.tell(&format!("set server back/s{} state maint", old.place))?;
             }
             docker(&["rm", "--force", &old.name])?;
             if self.cell.balancer == Balancer::Sidecar {

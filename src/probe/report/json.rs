@@ -73,6 +73,7 @@ struct Readiness<'a> {
     url: &'a str,
 }
 
+#[allow(clippy::struct_field_names, reason = "the names of the keys")]
 #[derive(Debug, Serialize)]
 struct Phase<'a> {
     at_s: f64,
@@ -91,6 +92,7 @@ struct Target<'a> {
 }
 
 /// What was sent and what was lost within a second, whenever it was sent; of a run of hours, in several.
+#[allow(clippy::struct_field_names, reason = "the names of the keys")]
 #[derive(Debug, Serialize)]
 struct Second {
     second: i64,
@@ -163,7 +165,7 @@ pub fn write(measured: &Measured) -> String {
         phases: measured
             .phases
             .iter()
-            .map(|(url, moment, phase)| Phase { at_s: at(*moment), phase: phase.map(|phase| phase.name()), url })
+            .map(|(url, moment, phase)| Phase { at_s: at(*moment), phase: phase.map(crate::core::Phase::name), url })
             .collect(),
         targets: measured
             .urls

@@ -78,6 +78,11 @@ pub(super) fn draw(measured: &Measured) -> String {
     )
 }
 
+/// A number of bars or rows, as a length.
+fn units(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
 /// What a lane shows; with its host where there are several.
 fn lane_name(what: &str, url: &str, several: usize) -> String {
     let host = url.split('/').nth(2).unwrap_or(url);
@@ -223,7 +228,7 @@ impl Picture<'_> {
         self.text(LEFT - 8.0, bottom, " class=\"name\"", "0");
         let width = ((WIDTH - LEFT - RIGHT) * step / self.length).max(1.0);
         for (number, bar) in bars.iter().enumerate() {
-            let x = self.x(Duration::from_secs_f64(step * number as f64));
+            let x = self.x(Duration::from_secs_f64(step * units(number)));
             let sent = height(bar.sent);
             let mut rects = format!(
                 "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{sent:.1}\" fill=\"{}\"/>",
@@ -257,7 +262,7 @@ impl Picture<'_> {
         self.text(LEFT - 8.0, top + 12.0, " class=\"name\"", "each lost request:");
         self.text(LEFT - 8.0, top + 27.0, " class=\"name\"", "sent —● lost");
         for (number, loss) in self.measured.tally.losses.iter().enumerate() {
-            let y = top + 4.0 + STRIP_ROW * (number % STRIP_ROWS) as f64;
+            let y = top + 4.0 + STRIP_ROW * units(number % STRIP_ROWS);
             let (from, to, colour) = (self.x(loss.due), self.x(loss.lost), colour(loss.class));
             let _ = writeln!(
                 self.out,
@@ -270,7 +275,7 @@ impl Picture<'_> {
                 escaped(&loss.words)
             );
         }
-        self.y = top + STRIP_ROW * STRIP_ROWS as f64 + GAP;
+        self.y = top + STRIP_ROW * units(STRIP_ROWS) + GAP;
     }
 
     /// The axis below, and the moments that matter as lines through everything.
