@@ -99,6 +99,10 @@ pub struct Args {
     #[arg(long, value_name = "URL", help_heading = WATCH)]
     watch_status: Vec<String>,
 
+    /// What a lameduck wrote with --report while this ran, for its phases; read at the end
+    #[arg(long, value_name = "FILE", help_heading = WATCH)]
+    stop_report: Vec<PathBuf>,
+
     /// Count answers like this as lost: status=5xx, header=NAME, header=NAME:PART or body=PART, and several with commas
     #[arg(long, value_name = "CONDITION", help_heading = VERDICT)]
     lost_if: Vec<Condition>,
@@ -162,6 +166,8 @@ pub struct Settings {
     pub readiness: Vec<Target>,
     /// What is polled for the phase of a stop.
     pub statuses: Vec<Target>,
+    /// What is read at the end for the phases of a stop.
+    pub stop_reports: Vec<PathBuf>,
     /// What the user knows about answers.
     pub rules: Rules,
     /// How many lost requests are too few to fail.
@@ -261,6 +267,7 @@ impl Args {
             trust,
             readiness,
             statuses,
+            stop_reports: self.stop_report.clone(),
             rules: Rules::new(&self.lost_if, &self.ok_if),
             max_lost: self.max_lost,
             json: self.json.clone(),

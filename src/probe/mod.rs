@@ -16,6 +16,7 @@ pub mod outcome;
 pub mod report;
 pub mod rule;
 pub mod schedule;
+mod stopped;
 pub mod tally;
 pub mod target;
 pub mod tls;
@@ -60,8 +61,27 @@ pub fn main(args: &Args) -> u8 {
         Err(why) => return failed(&format!("cannot start: {why}")),
     };
     match runtime.block_on(load::run(&settings, most_in_flight(), Live::new())) {
-        Ok((measured, running)) => end(&runtime, &settings, &measured, running),
+        Ok((mut measured, running)) => {
+            read_reports(&settings, &mut measured);
+            end(&runtime, &settings, &measured, running)
+        }
         Err(why) => failed(&why),
+    }
+}
+
+/// Adds the phases that lameducks have written down. One that cannot be read takes nothing from the rest.
+fn read_reports(settings: &Settings, measured: &mut Measured) {
+    for file in &settings.stop_reports {
+        let name = file.display().to_string();
+        let text = fs::read_to_string(file).map_err(|why| why.to_string());
+        match text.and_then(|text| stopped::read(&text)) {
+            Ok(phases) => measured.phases.extend(
+                phases
+                    .into_iter()
+                    .map(|(at, phase)| (name.clone(), at.duration_since(measured.began).unwrap_or_default(), phase)),
+            ),
+            Err(why) => complain(&format!("--stop-report {name}: {why}")),
+        }
     }
 }
 

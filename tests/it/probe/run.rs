@@ -3,8 +3,9 @@
 use super::server::{Probed, TWENTY, answer, answering, command, probe, probed, request, server, serving};
 use crate::support::{files, until};
 use lameduck::probe::schedule::{Kind, Schedule};
+use serde_json::Value;
 use std::net::{Ipv6Addr, TcpListener};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
@@ -140,7 +141,7 @@ fn a_probe_without_sockets_says_so() {
         env!("CARGO_BIN_EXE_lameduckctl"),
         server.url()
     );
-    let probed = probed(&std::process::Command::new("bash").args(["-c", &script]).output().unwrap());
+    let probed = probed(&Command::new("bash").args(["-c", &script]).output().unwrap());
     assert_eq!(probed.code, Some(2), "{}", probed.text);
     assert!(probed.number("/not_sent") > 0 && probed.text.contains("open files"), "{}", probed.text);
 }
@@ -174,6 +175,33 @@ fn readiness_and_phases_are_shown_and_never_counted() {
     assert_eq!(statuses("readiness", "status"), ["200", "503"]);
     assert_eq!(statuses("phases", "phase"), ["\"serving\"", "\"lame-duck\""]);
     assert!(probed.json["stop_s"].as_f64().is_some_and(|stop| (0.0..3.0).contains(&stop)));
+}
+
+#[test]
+fn a_report_tells_the_phases_afterwards() {
+    let directory = files::tempdir();
+    let report = directory.path.join("report.json");
+    let server = server(answering("200 OK", "", ""));
+    let mut probe = command(&[&server.url(), "--for", "2s", "--stop-report", report.to_str().unwrap()]);
+    let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("a second of requests", || server.connections.load(Ordering::Relaxed) > 25);
+    let now = Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%S.%3NZ"]).output().unwrap().stdout;
+    let now = String::from_utf8(now).unwrap();
+    let text = format!(
+        "{{\"time\":\"{}\",\"phases\":[{{\"phase\":\"lame-duck\",\"at_s\":0.000,\"seconds\":0.300}},\
+         {{\"phase\":\"draining\",\"at_s\":0.300,\"seconds\":0.200}}]}}",
+        now.trim()
+    );
+    std::fs::write(&report, text).unwrap();
+    let probed = probed(&child.wait_with_output().unwrap());
+    let phases: Vec<_> =
+        probed.json["phases"].as_array().unwrap().iter().map(|change| change["phase"].clone()).collect();
+    assert_eq!(phases, [Value::from("lame-duck"), Value::from("draining"), Value::Null]);
+    assert!(probed.json["stop_s"].as_f64().is_some_and(|stop| (0.0..2.0).contains(&stop)), "{}", probed.json["stop_s"]);
+    // One that is not there is told, and takes nothing from the rest.
+    let probed =
+        super::server::probe(&[&[server.url().as_str()], &TWENTY[..], &["--stop-report", "/no/such"]].concat());
+    assert!(probed.code == Some(0) && probed.text.contains("--stop-report /no/such: No such file"), "{}", probed.text);
 }
 
 #[test]
