@@ -170,7 +170,7 @@ mod tests {
         let drawn = draw(&sample());
         assert!(drawn.is_ascii() && drawn.lines().all(|line| line.len() <= 80 && line == line.trim_end()), "{drawn}");
         for line in [
-            "lost per 0.2 s\n        2 |                                ##\n",
+            "lost per 0.2 s\n        2 |                                 #\n",
             "deploy       |deploy====",
             "phase      _serving____",
             "readiness  _200",

@@ -98,7 +98,7 @@ mod tests {
             "{}",
             r#"{"time":"2026-01-31T00:00:20Z","phases":[{"phase":"asleep"}]}"#,
             r#"{"time":"2026-01-31T00:00:20Z","phases":[{"phase":"gone","at_s":-1,"seconds":0}]}"#,
-            r#"{"time":"1970-01-01T00:00:20Z","phases":[{"phase":"gone","at_s":1e18,"seconds":1}]}"#,
+            r#"{"time":"1970-01-01T00:00:20Z","phases":[{"phase":"gone","at_s":1e19,"seconds":1}]}"#,
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }

@@ -303,6 +303,6 @@ mod tests {
         assert!(tally.buckets.len() <= MOST_BUCKETS && tally.losses.len() == MOST_LOSSES);
         let lost: u32 = tally.buckets.iter().map(Bucket::lost).sum();
         assert_eq!((u64::from(lost), tally.all().lost()), (minutes, minutes));
-        assert_eq!(tally.width, Duration::from_secs(64));
+        assert_eq!(tally.width, Duration::from_secs(32));
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn tell(measured: &Measured) -> Vec<Event> {
         let classes = Class::ALL.into_iter().filter(|class| run.sum.lost[class.index()] > 0);
         let classes: Vec<String> =
             classes.map(|class| format!("{} {}", run.sum.lost[class.index()], words(measured, class))).collect();
-        let until = if run.to.saturating_sub(run.from) > Duration::from_millis(200) {
+        let until = if run.to.saturating_sub(run.from) > Duration::from_millis(100) {
             format!(", until {}", seconds(measured.seconds(run.to)))
         } else {
             String::new()
