@@ -171,7 +171,7 @@ mod tests {
         assert!(drawn.is_ascii() && drawn.lines().all(|line| line.len() <= 80 && line == line.trim_end()), "{drawn}");
         for line in [
             "lost per 0.2 s\n        2 |                                 #\n",
-            "deploy       |deploy====",
+            "deploy                  |deploy====",
             "phase      _serving____",
             "readiness  _200",
         ] {
