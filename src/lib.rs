@@ -3,6 +3,9 @@
 //! [`core`] decides, [`run`] performs and waits, [`sys`] holds every call into the kernel, [`cli`]
 //! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`http`]
 //! reads requests and addresses, [`exit`] names the statuses.
+//!
+//! With the feature `ctl`, for the desk and for CI: `ctl` is the command line of `lameduckctl`, `probe`
+//! counts what a deploy loses.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
@@ -12,11 +15,15 @@ pub mod ask;
 pub mod cli;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod core;
+#[cfg(feature = "ctl")]
+pub mod ctl;
 pub mod exit;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod http;
 pub mod json;
 pub mod log;
+#[cfg(feature = "ctl")]
+pub mod probe;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod run;
 #[allow(unsafe_code)]

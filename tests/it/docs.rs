@@ -100,6 +100,14 @@ fn the_readme_has_the_table_of_programs() {
 }
 
 #[test]
+fn the_readme_has_the_classes_of_the_probe() {
+    let rows = table(&read("README.md"), "## Measuring a deploy");
+    let written: Vec<String> = rows.iter().map(|row| row[0].trim_matches('`').to_owned()).collect();
+    let known: Vec<&str> = lameduck::probe::outcome::Class::ALL.iter().map(|class| class.name()).collect();
+    assert_eq!(written, known);
+}
+
+#[test]
 fn the_readme_and_the_dockerfile_build_with_the_one_script() {
     let build = read(".ci/build");
     let flags = build.lines().find(|line| line.starts_with("flags=")).expect("the flags").trim_start_matches("flags=");

@@ -24,6 +24,7 @@ mod hooks;
 mod idle;
 mod log;
 mod place;
+mod probe;
 mod readyfiles;
 mod reap;
 mod report;

@@ -1,0 +1,223 @@
+//! The run: how many requests, on which connections, with which words; and what is said of it.
+
+use super::server::{Probed, TWENTY, answer, answering, command, probe, probed, request, server, serving};
+use crate::support::{files, until};
+use lameduck::probe::schedule::{Kind, Schedule};
+use serde_json::Value;
+use std::net::{Ipv6Addr, TcpListener};
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+#[test]
+fn the_rate_is_kept_and_the_shares_too() {
+    let paths = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&paths);
+    let server = server(move |mut stream| {
+        while let Some(text) = request(&mut stream) {
+            seen.lock().unwrap().push(text);
+            answer(&mut stream, "200 OK", "", "done");
+        }
+    });
+    let args = ["--rate", "100", "--for", "1s", "--slow-path", "/slow", "--slow", "10%", "--keep-alive", "30%"];
+    let probed = probe(&[&[server.url().as_str()], &args[..]].concat());
+    probed.assert_all("ok", 100);
+    let paths = paths.lock().unwrap();
+    let count = |part: &str| paths.iter().filter(|text| text.contains(part)).count();
+    let schedule = Schedule { rate: 100.0, kept_alive: 0.3, slow: 0.1, targets: 1 };
+    let planned = |is: fn(&Kind) -> bool| (0..100).map(|number| schedule.kind(number)).filter(is).count();
+    assert_eq!(count("GET /slow HTTP/1.1"), planned(|kind| kind.slow));
+    assert_eq!(count("GET / HTTP/1.1"), planned(|kind| !kind.slow));
+    assert_eq!(count("connection: close"), planned(|kind| !kind.kept_alive));
+    let opened = server.connections.load(Ordering::Relaxed);
+    assert!((69..100).contains(&opened), "{opened} connections for 70 requests with one each and 30 on kept ones");
+}
+
+#[test]
+fn a_slow_answer_delays_no_request() {
+    let server = server(|mut stream| {
+        request(&mut stream);
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        answer(&mut stream, "200 OK", "", "done");
+    });
+    let probed = probe(&[&[server.url().as_str()], &TWENTY[..]].concat());
+    probed.assert_all("ok", 20);
+    assert!(probed.json["latency_ms"]["p50"].as_f64() >= Some(700.0));
+}
+
+#[test]
+fn method_headers_and_host_are_sent() {
+    let seen = Arc::new(Mutex::new(String::new()));
+    let heard = Arc::clone(&seen);
+    let server = server(move |mut stream| {
+        *heard.lock().unwrap() = request(&mut stream).unwrap_or_default();
+        answer(&mut stream, "200 OK", "", "");
+    });
+    let port = server.address.port().to_string();
+    let url = format!("http://web.example:{port}/a?b=c");
+    let resolve = format!("web.example:{port}:127.0.0.1");
+    let more = [
+        "--resolve",
+        &resolve,
+        "--method",
+        "POST",
+        "-H",
+        "X-One: 1",
+        "-H",
+        "User-Agent: mine",
+        "--host",
+        "other.example",
+    ];
+    probe(&[&[url.as_str()], &TWENTY[..], &more].concat()).assert_all("ok", 20);
+    let text = seen.lock().unwrap().clone();
+    assert!(text.starts_with("POST /a?b=c HTTP/1.1\r\n"), "{text}");
+    for line in ["host: other.example\r\n", "x-one: 1\r\n", "user-agent: mine\r\n"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn ipv6_is_asked_too() {
+    let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) else {
+        return crate::support::skipped("no IPv6 here");
+    };
+    let server = serving(listener, answering("200 OK", "", ""));
+    let probed = probe(&[&[server.url().as_str()], &TWENTY[..]].concat());
+    probed.assert_all("ok", 20);
+    let probed = probe(&[&[server.url().as_str()], &TWENTY[..], &["-4"]].concat());
+    probed.assert_all("dns", 20);
+}
+
+#[test]
+fn targets_take_turns_and_are_told_apart() {
+    let (good, bad) = (server(answering("200 OK", "", "")), server(answering("500 Oops", "", "")));
+    let probed = probe(&[&[good.url().as_str(), &bad.url()], &TWENTY[..], &["--max-lost", "10"]].concat());
+    assert_eq!(probed.code, Some(0));
+    let lost = |number: usize| {
+        (probed.number(&format!("/targets/{number}/sent")), probed.number(&format!("/targets/{number}/lost")))
+    };
+    assert_eq!((lost(0), lost(1)), ((10, 0), (10, 10)));
+    let probed = probe(&[&[good.url().as_str(), &bad.url()], &TWENTY[..], &["--max-lost", "9"]].concat());
+    assert_eq!(probed.code, Some(1));
+}
+
+#[test]
+fn ctrl_c_ends_it_with_a_result() {
+    let server = server(answering("200 OK", "", ""));
+    let mut probe = command(&[&server.url(), "--for", "1h"]);
+    let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("a few requests", || server.connections.load(Ordering::Relaxed) > 5);
+    let pid = i32::try_from(child.id()).unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGINT).unwrap();
+    let probed = probed(&child.wait_with_output().unwrap());
+    assert!(probed.number("/sent") > 5 && probed.number("/lost") == 0 && probed.code == Some(0));
+    assert!(probed.text.contains("ended early"), "{}", probed.text);
+}
+
+#[test]
+fn a_probe_that_is_late_itself_says_so() {
+    let server = server(answering("200 OK", "", ""));
+    let mut probe = command(&[&server.url(), "--for", "2s"]);
+    let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("a few requests", || server.connections.load(Ordering::Relaxed) > 5);
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGSTOP).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGCONT).unwrap();
+    let probed = probed(&child.wait_with_output().unwrap());
+    assert_eq!(probed.code, Some(2), "{}", probed.text);
+    assert!(probed.text.contains("NO MEASURE: 1 % of the requests went out"), "{}", probed.text);
+    assert_eq!(probed.number("/sent"), 100, "what was due meanwhile went out all the same");
+}
+
+#[test]
+fn a_probe_without_sockets_says_so() {
+    let server = server(|mut stream| {
+        request(&mut stream);
+        request(&mut stream);
+    });
+    let script = format!(
+        "ulimit -n 300; exec {} probe {} --rate 400 --for 1s --timeout 2s --json -",
+        env!("CARGO_BIN_EXE_lameduckctl"),
+        server.url()
+    );
+    let probed = probed(&Command::new("bash").args(["-c", &script]).output().unwrap());
+    assert_eq!(probed.code, Some(2), "{}", probed.text);
+    assert!(probed.number("/not_sent") > 0 && probed.text.contains("open files"), "{}", probed.text);
+}
+
+#[test]
+fn readiness_and_phases_are_shown_and_never_counted() {
+    let phase = Arc::new(Mutex::new("serving"));
+    let shown = Arc::clone(&phase);
+    let web = server(answering("200 OK", "", ""));
+    let duck = server(move |mut stream| {
+        let text = request(&mut stream).unwrap_or_default();
+        let phase = *shown.lock().unwrap();
+        if text.starts_with("GET /status") {
+            answer(&mut stream, "200 OK", "", &format!("{{\"phase\":\"{phase}\",\"phase_elapsed_s\":0.000}}"));
+        } else {
+            let status = if phase == "serving" { "200 OK" } else { "503 Service Unavailable" };
+            answer(&mut stream, status, "", "");
+        }
+    });
+    let (status, ready) = (format!("{}status", duck.url()), format!("{}readyz", duck.url()));
+    let mut probe = command(&[&web.url(), "--for", "3s", "--watch-status", &status, "--readiness", &ready]);
+    let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the duck was asked", || duck.connections.load(Ordering::Relaxed) > 3);
+    *phase.lock().unwrap() = "lame-duck";
+    let probed = probed(&child.wait_with_output().unwrap());
+    assert_eq!((probed.code, probed.number("/lost")), (Some(0), 0), "{}", probed.text);
+    let statuses = |key: &str, value: &str| {
+        let all = probed.json[key].as_array().unwrap();
+        all.iter().map(|change| change[value].to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(statuses("readiness", "status"), ["200", "503"]);
+    assert_eq!(statuses("phases", "phase"), ["\"serving\"", "\"lame-duck\""]);
+    assert!(probed.json["stop_s"].as_f64().is_some_and(|stop| (0.0..3.0).contains(&stop)));
+}
+
+#[test]
+fn a_report_tells_the_phases_afterwards() {
+    let directory = files::tempdir();
+    let report = directory.path.join("report.json");
+    let server = server(answering("200 OK", "", ""));
+    let mut probe = command(&[&server.url(), "--for", "2s", "--stop-report", report.to_str().unwrap()]);
+    let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("a second of requests", || server.connections.load(Ordering::Relaxed) > 25);
+    let now = Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%S.%3NZ"]).output().unwrap().stdout;
+    let now = String::from_utf8(now).unwrap();
+    let text = format!(
+        "{{\"time\":\"{}\",\"phases\":[{{\"phase\":\"lame-duck\",\"at_s\":0.000,\"seconds\":0.300}},\
+         {{\"phase\":\"draining\",\"at_s\":0.300,\"seconds\":0.200}}]}}",
+        now.trim()
+    );
+    std::fs::write(&report, text).unwrap();
+    let probed = probed(&child.wait_with_output().unwrap());
+    let phases: Vec<_> =
+        probed.json["phases"].as_array().unwrap().iter().map(|change| change["phase"].clone()).collect();
+    assert_eq!(phases, [Value::from("lame-duck"), Value::from("draining"), Value::Null]);
+    assert!(probed.json["stop_s"].as_f64().is_some_and(|stop| (0.0..2.0).contains(&stop)), "{}", probed.json["stop_s"]);
+    // One that is not there is told, and takes nothing from the rest.
+    let probed =
+        super::server::probe(&[&[server.url().as_str()], &TWENTY[..], &["--stop-report", "/no/such"]].concat());
+    assert!(probed.code == Some(0) && probed.text.contains("--stop-report /no/such: No such file"), "{}", probed.text);
+}
+
+#[test]
+fn the_page_is_one_file_that_tells_everything() {
+    let directory = files::tempdir();
+    let page = directory.path.join("page.html");
+    let server = server(answering("500 Oops", "X: <b>\r\n", ""));
+    let url = format!("{}?a=<script>", server.url());
+    let html = page.to_str().unwrap();
+    let probed: Probed = probe(&[&[server.url().as_str()], &TWENTY[..], &["--html", html]].concat());
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("20 of 20 requests were lost") && text.contains("<svg") && text.ends_with("</html>\n"));
+    assert!(!text.contains("src=") && !text.contains("href=") && !text.contains("url("), "it needs another file");
+    assert_eq!(text.matches("<circle").count(), 20, "{}", probed.text);
+    let probed = probe(&[&[url.as_str()], &TWENTY[..]].concat());
+    assert_eq!(probed.code, Some(2), "not a URL: {}", probed.text);
+    let probed = probe(&[&[server.url().as_str()], &TWENTY[..], &["--html", "/no/such/file"]].concat());
+    assert!(probed.code == Some(2) && probed.text.contains("/no/such/file"), "{}", probed.text);
+}

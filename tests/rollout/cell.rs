@@ -1,0 +1,334 @@
+//! What is tried: a server, what stops it, and the balancer in front of it. One table, [`short`] and
+//! [`long`].
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// A server, from Debian's packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Server {
+    Nginx,
+    Gunicorn,
+    Node,
+    Httpd,
+}
+
+/// What stands between the stop signal and the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stopper {
+    /// The server is PID 1.
+    None,
+    Tini,
+    DumbInit,
+    /// A shell script that waits first, under tini.
+    Wrapper,
+    /// tini, and a wait in the container before it is stopped, as `preStop` does it.
+    PreStop,
+    Lameduck,
+    /// lameduck that ends its delay when nothing comes any more.
+    LameduckQuiet,
+}
+
+/// How the balancer learns that a backend stops. All are HAProxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Balancer {
+    /// From its own health checks, as an ALB does.
+    Alb,
+    /// From a list that is some seconds behind, as Cloud Map is. No retries.
+    Mesh,
+    /// The same with two retries elsewhere.
+    Retries,
+    /// The same, and a proxy beside the server that outlives it and answers 503 for it, as Envoy does.
+    Sidecar,
+    /// As Mesh, on layer 4, as kube-proxy does.
+    Kube,
+}
+
+/// One trial.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    pub(crate) balancer: Balancer,
+    pub(crate) server: Server,
+    pub(crate) stopper: Stopper,
+    /// The delay of those that have one.
+    pub(crate) delay: Duration,
+    /// How long `docker stop` waits before it kills.
+    pub(crate) grace: Duration,
+    /// How many times a backend is replaced.
+    pub(crate) replacements: usize,
+    /// Requests per second.
+    pub(crate) rate: u32,
+    /// The share of requests on kept-alive connections, in percent.
+    pub(crate) keep_alive: u32,
+    /// What makes it differ from others of the same balancer, server and stopper.
+    pub(crate) note: &'static str,
+    pub(crate) expect: Expect,
+}
+
+/// What has to come of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expect {
+    /// Nothing is lost.
+    Nothing,
+    /// Something is.
+    Something,
+    /// It is looked at, nothing more.
+    Whatever,
+}
+
+/// Between the stop and the change of the list in [`Balancer::Mesh`] and its like.
+pub(crate) const STALE: Duration = Duration::from_millis(2_500);
+
+/// Longer than any balancer here takes to notice: health checks up to 2.1 s, lists 2.5 s.
+const DELAY: Duration = Duration::from_secs(4);
+
+/// Notice and the longest request, one after the other: for a server that cuts what is in flight.
+const DELAY_AND_REQUEST: Duration = Duration::from_secs(5);
+
+const PLAIN: Cell = Cell {
+    balancer: Balancer::Mesh,
+    server: Server::Nginx,
+    stopper: Stopper::Lameduck,
+    delay: DELAY,
+    grace: Duration::from_secs(20),
+    replacements: 2,
+    rate: 60,
+    keep_alive: 50,
+    note: "",
+    expect: Expect::Whatever,
+};
+
+/// The same stop under tini and under lameduck: every one of them under tini loses, none under lameduck.
+pub(crate) fn short() -> Vec<Cell> {
+    let pairs = [
+        (Balancer::Mesh, Server::Nginx),
+        (Balancer::Kube, Server::Nginx),
+        (Balancer::Alb, Server::Nginx),
+        (Balancer::Alb, Server::Gunicorn),
+        (Balancer::Alb, Server::Node),
+    ];
+    let both = |(balancer, server)| {
+        let delay = if server == Server::Node { DELAY_AND_REQUEST } else { DELAY };
+        // On layer 4 a client's connection stays with its server until the server closes it, and a request
+        // that crosses that close is lost whatever an init does. The long form measures how often.
+        let keep_alive = if balancer == Balancer::Kube { 0 } else { 50 };
+        [(Stopper::Tini, Expect::Something), (Stopper::Lameduck, Expect::Nothing)].map(|(stopper, expect)| Cell {
+            balancer,
+            server,
+            stopper,
+            delay,
+            keep_alive,
+            expect,
+            ..PLAIN
+        })
+    };
+    pairs.into_iter().flat_map(both).collect()
+}
+
+/// Everything else. Hours rather than minutes.
+pub(crate) fn long() -> Vec<Cell> {
+    let mut cells = short();
+    for balancer in [Balancer::Alb, Balancer::Mesh, Balancer::Retries, Balancer::Sidecar, Balancer::Kube] {
+        for stopper in
+            [Stopper::None, Stopper::Tini, Stopper::DumbInit, Stopper::Wrapper, Stopper::PreStop, Stopper::Lameduck]
+        {
+            cells.push(Cell { balancer, stopper, replacements: 10, rate: 120, note: "x10", ..PLAIN });
+        }
+    }
+    for server in [Server::Gunicorn, Server::Node, Server::Httpd] {
+        for stopper in [Stopper::Tini, Stopper::Lameduck] {
+            let expect = if stopper == Stopper::Tini { Expect::Something } else { Expect::Nothing };
+            let cell = Cell { server, stopper, replacements: 10, rate: 120, note: "x10", expect, ..PLAIN };
+            cells.push(Cell { balancer: Balancer::Alb, delay: DELAY_AND_REQUEST, ..cell.clone() });
+            cells.push(Cell { balancer: Balancer::Mesh, delay: DELAY_AND_REQUEST, ..cell });
+        }
+    }
+    let second = Duration::from_secs(1);
+    for (delay, note, expect) in [
+        (second, "delay below the notice", Expect::Something),
+        (STALE, "delay at the notice", Expect::Whatever),
+        (second * 4, "delay above the notice", Expect::Nothing),
+    ] {
+        let cell = Cell { delay, note, expect, replacements: 10, rate: 120, ..PLAIN };
+        cells.extend([Balancer::Mesh, Balancer::Alb].map(|balancer| Cell { balancer, ..cell.clone() }));
+    }
+    cells.push(Cell {
+        grace: DELAY,
+        note: "killed in the drain",
+        replacements: 10,
+        rate: 120,
+        expect: Expect::Something,
+        ..PLAIN
+    });
+    let quiet = Cell { stopper: Stopper::LameduckQuiet, delay: second * 8, expect: Expect::Nothing, ..PLAIN };
+    cells.push(Cell { balancer: Balancer::Alb, replacements: 200, rate: 300, note: "x200", ..quiet });
+    cells
+}
+
+// === impl Cell ===
+
+impl Cell {
+    /// `alb nginx lameduck`.
+    pub(crate) fn name(&self) -> String {
+        let words = [self.balancer.name(), self.server.name(), self.stopper.name(), self.note];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What `docker run` is given behind the image.
+    pub(crate) fn command(&self) -> Vec<String> {
+        let seconds = self.delay.as_secs_f64().to_string();
+        let delay = format!("--delay={seconds}s");
+        // Ready only when the server answers too: a server takes its time to come up.
+        let health =
+            ["--health-listen=0.0.0.0:8081", "--health-path=/healthz", "--health-check=http://127.0.0.1:8080/healthz"];
+        let mut words: Vec<&str> = match self.stopper {
+            Stopper::None => vec![],
+            Stopper::Tini | Stopper::PreStop => vec!["tini", "--"],
+            Stopper::DumbInit => vec!["dumb-init", "--"],
+            Stopper::Wrapper => vec!["tini", "--", "/rollout/wrapper.sh", &seconds, self.server.graceful()],
+            Stopper::Lameduck => vec!["lameduck", &delay, "--drain-timeout=10s"],
+            Stopper::LameduckQuiet => {
+                vec!["lameduck", &delay, "--quiet=1s", "--min-delay=1s", "--drain-timeout=10s"]
+            }
+        };
+        if self.stopper.is_lameduck() {
+            if self.balancer == Balancer::Alb {
+                words.extend(health);
+            }
+            words.push("--");
+        }
+        words.extend(self.server.command());
+        words.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The signal of `docker stop`: the server's own graceful one, where nobody in between knows it.
+    pub(crate) fn stop_signal(&self) -> &'static str {
+        match self.stopper {
+            Stopper::Lameduck | Stopper::LameduckQuiet | Stopper::Wrapper => "TERM",
+            _ => self.server.graceful(),
+        }
+    }
+
+    /// Where the balancer's health checks go.
+    pub(crate) fn health_port(&self) -> u16 {
+        if self.stopper.is_lameduck() { 8081 } else { 8080 }
+    }
+
+    /// Where requests go.
+    pub(crate) fn port(&self) -> u16 {
+        if self.balancer == Balancer::Sidecar { 8000 } else { 8080 }
+    }
+
+    /// The flags of lameduck that this needs.
+    pub(crate) fn needs(&self) -> Vec<&'static str> {
+        let health = (self.stopper.is_lameduck() && self.balancer == Balancer::Alb).then_some("--health-listen");
+        let quiet = (self.stopper == Stopper::LameduckQuiet).then_some("--quiet");
+        health.into_iter().chain(quiet).collect()
+    }
+}
+
+// === impl Server ===
+
+impl Server {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nginx => "nginx",
+            Self::Gunicorn => "gunicorn",
+            Self::Node => "node",
+            Self::Httpd => "httpd",
+        }
+    }
+
+    fn command(self) -> Vec<&'static str> {
+        match self {
+            Self::Nginx => vec!["nginx", "-c", "/rollout/nginx.conf"],
+            Self::Gunicorn => {
+                let words =
+                    "gunicorn --chdir /rollout -b 0.0.0.0:8080 -w 2 -k gthread --threads 32 --keep-alive 75 app:app";
+                words.split(' ').collect()
+            }
+            Self::Node => vec!["node", "/rollout/app.js"],
+            Self::Httpd => vec!["apache2", "-f", "/rollout/httpd.conf", "-DFOREGROUND"],
+        }
+    }
+
+    /// Its graceful signal; for node, which has none, what everybody sends.
+    fn graceful(self) -> &'static str {
+        match self {
+            Self::Nginx => "QUIT",
+            Self::Gunicorn | Self::Node => "TERM",
+            Self::Httpd => "WINCH",
+        }
+    }
+}
+
+// === impl Stopper ===
+
+impl Stopper {
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "alone",
+            Self::Tini => "tini",
+            Self::DumbInit => "dumb-init",
+            Self::Wrapper => "wrapper",
+            Self::PreStop => "preStop",
+            Self::Lameduck => "lameduck",
+            Self::LameduckQuiet => "lameduck --quiet",
+        }
+    }
+
+    fn is_lameduck(self) -> bool {
+        matches!(self, Self::Lameduck | Self::LameduckQuiet)
+    }
+}
+
+// === impl Balancer ===
+
+impl Balancer {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Alb => "alb",
+            Self::Mesh => "mesh",
+            Self::Retries => "retries",
+            Self::Sidecar => "sidecar",
+            Self::Kube => "kube",
+        }
+    }
+
+    /// Whether it has to be told that a backend has gone; else it finds out.
+    pub(crate) fn has_a_list(self) -> bool {
+        self != Self::Alb
+    }
+
+    /// HAProxy's configuration, with empty places for so many backends.
+    pub(crate) fn config(self, places: usize, health_port: u16) -> String {
+        let http = self != Self::Kube;
+        let retries = matches!(self, Self::Retries | Self::Sidecar);
+        let mut text = format!(
+            "global\n stats socket ipv4@*:9999 level admin\n maxconn 4000\ndefaults\n mode {}\n timeout connect 1s\n \
+             timeout client 60s\n timeout server 30s\n timeout check 2s\n retries {}\n",
+            if http { "http" } else { "tcp" },
+            if retries { 2 } else { 0 },
+        );
+        if retries {
+            text += " option redispatch 1\n retry-on conn-failure empty-response\n";
+        }
+        if http {
+            text += " option http-keep-alive\n http-reuse always\n";
+        }
+        text += "frontend front\n bind :80\n default_backend back\nbackend back\n balance roundrobin\n";
+        let mut check = String::new();
+        if self == Self::Alb {
+            text += " option httpchk GET /healthz\n http-check expect status 200\n";
+            check = format!(" check port {health_port} inter 700ms fall 2 rise 1");
+        }
+        for place in 1..=places {
+            let _ = writeln!(text, " server s{place} 127.0.0.1:1 disabled{check}");
+        }
+        text
+    }
+}
+
+/// The proxy beside the server: no retries, and its own 503 when the server has gone.
+pub(crate) const SIDECAR: &str = "defaults\n mode http\n timeout connect 1s\n timeout client 60s\n timeout server 30s\n \
+     retries 0\n http-reuse always\nfrontend front\n bind :8000\n default_backend back\nbackend back\n server app 127.0.0.1:8080\n";
