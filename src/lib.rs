@@ -3,13 +3,20 @@
 //! [`core`] decides, [`run`] performs and waits, [`sys`] holds every call into the kernel, [`cli`]
 //! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`exit`]
 //! names the statuses.
+//!
+//! With the feature `ctl`, for the desk and for CI: `ctl` is the command line of `lameduckctl`, `check`
+//! holds the files of a deployment against each other.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
 
+#[cfg(feature = "ctl")]
+pub mod check;
 pub mod cli;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod core;
+#[cfg(feature = "ctl")]
+pub mod ctl;
 pub mod exit;
 pub mod json;
 pub mod log;

@@ -15,11 +15,16 @@ mod line;
 mod nearest;
 mod options;
 mod resolve;
+#[cfg(feature = "ctl")]
+mod survey;
 mod timeline;
 mod value;
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(feature = "ctl")]
+pub use survey::{GivenBy, Survey};
 
 use crate::core::{Policy, Signal};
 use options::{Id, OPTIONS, PREFIX};

@@ -14,6 +14,8 @@
 mod support;
 
 mod badinput;
+#[cfg(feature = "ctl")]
+mod check;
 mod containers;
 mod docs;
 mod forward;

@@ -1,0 +1,7 @@
+//! The desk tool: see [`lameduck::ctl`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lameduck::ctl::main()
+}

@@ -1,0 +1,23 @@
+//! The command line of `lameduckctl`: one variant a subcommand, each of which lives in a module of its
+//! own.
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// The desk tool of lameduck: what can be found out before a deploy, and measured during one.
+#[derive(Debug, Parser)]
+#[command(name = "lameduckctl", version)]
+enum Ctl {
+    Check(crate::check::Args),
+    Rules(crate::check::RulesArgs),
+}
+
+/// Runs `lameduckctl` with the arguments of this process; the status is that of the subcommand.
+#[must_use]
+pub fn main() -> ExitCode {
+    let code = match Ctl::parse() {
+        Ctl::Check(args) => crate::check::main(&args),
+        Ctl::Rules(args) => crate::check::main_rules(&args),
+    };
+    ExitCode::from(code)
+}
