@@ -1,0 +1,61 @@
+//! On Kubernetes nothing orders the pod after the balancers.
+
+use super::{Broken, Over, Rule, Severity, Verdict, all, holds, one};
+use crate::check::case::Case;
+use crate::check::fact::seconds;
+use crate::check::flow::Flow;
+use crate::check::model::{By, Platform};
+use std::time::Duration;
+
+pub(super) const RULE: Rule = Rule {
+    id: "LD017",
+    name: "k8s-endpoint",
+    formula: "P + D ≥ 5 where a Service selects the pod; behind an AWS balancer P + D ≥ I×U + T, at least 10",
+    severity: "warning",
+    worst: Severity::Warning,
+    about: "The kubelet and the endpoint controller hear of the deletion at the same moment, and each node's proxy \
+            later. A balancer outside, whose controller deregisters the pod, is later still.",
+    fix: "Set the delay to 10 s for plain Services, to I×U + T behind an AWS balancer.",
+    source: "the EKS best practices (10 s); aws-load-balancer-controller issues 1064 and 2106; quay issue 6871",
+    example: "a Deployment behind a Service with neither preStop nor delay",
+    over: Over::Containers,
+    check,
+};
+
+fn check(case: &Case<'_>) -> Verdict {
+    if case.platform() != Platform::Kubernetes || case.workload.routes.is_empty() || !case.flows(Flow::Concurrent)? {
+        return holds();
+    }
+    let (pre_stop, delay) = (&case.container.pre_stop, case.delay());
+    let mut broken = Vec::new();
+    let groups = case.groups()?;
+    for group in &groups {
+        let check = &group.check;
+        let [p, d, i, t] = all([pre_stop, &delay, &check.interval, &check.timeout])?;
+        let u = one(&check.failures)?;
+        let detect = i * u32::try_from(u).unwrap_or(u32::MAX) + t;
+        let wanted = detect.max(Duration::from_secs(10));
+        if p + d < wanted {
+            let message = format!(
+                "the balancer of {} may send requests for longer: P {} + D {} = {} < I {} × U {u} + T {} = {}{}",
+                group.name, seconds(p), seconds(d), seconds(p + d), seconds(i), seconds(t), seconds(detect),
+                if wanted > detect { ", at least 10" } else { "" }
+            );
+            let fix = format!("set the delay to {} s", seconds(wanted));
+            let finding = Broken::new(Severity::Warning, message).fix(fix).with(&delay).with(pre_stop);
+            broken.push(finding.with(&check.interval).with(&check.failures).with(&check.timeout));
+        }
+    }
+    let selected = case.workload.routes.iter().any(|route| matches!(route.by, By::KubernetesService(_)));
+    if groups.is_empty() && selected {
+        let [p, d] = all([pre_stop, &delay])?;
+        if p + d < Duration::from_secs(5) {
+            let message = format!(
+                "the nodes' proxies still send requests when the server stops: P {} + D {} = {} < 5",
+                seconds(p), seconds(d), seconds(p + d)
+            );
+            broken.push(Broken::new(Severity::Warning, message).with(&delay).with(pre_stop));
+        }
+    }
+    Ok(broken)
+}
