@@ -27,6 +27,7 @@ const BUFFER: Duration = Duration::from_secs(5);
 
 /// The containers of a workload whose stop is looked at: those that run lameduck. When none does: those
 /// that requests come to, else all that the others cannot do without.
+#[must_use]
 pub fn subjects(workload: &Workload) -> Vec<&Container> {
     let with = |is: &dyn Fn(&Container) -> bool| workload.containers.iter().filter(|c| is(c)).collect::<Vec<_>>();
     let own = with(&|container| container.launch.lameduck().is_some());
@@ -43,27 +44,32 @@ pub fn subjects(workload: &Workload) -> Vec<&Container> {
 
 impl<'a> Case<'a> {
     /// The platform.
+    #[must_use]
     pub fn platform(&self) -> Platform {
         self.workload.platform
     }
 
     /// lameduck's settings, when it is known to be there.
+    #[must_use]
     pub fn lameduck(&self) -> Option<&'a Settings> {
         self.container.launch.lameduck()
     }
 
     /// D. Without lameduck nothing delays.
+    #[must_use]
     pub fn delay(&self) -> Fact<Duration> {
         self.setting("LAMEDUCK_DELAY", "nothing delays the stop", Ok(Duration::ZERO), |settings| settings.delay.clone())
     }
 
     /// G; `None` = without a limit.
+    #[must_use]
     pub fn drain(&self) -> Fact<Option<Duration>> {
         let without = Err(format!("how long the drain of {} may take: nothing bounds it", self.container.name));
         self.setting("LAMEDUCK_DRAIN_TIMEOUT", "nothing bounds the drain", without, |settings| settings.drain.clone())
     }
 
     /// G where a drain without a limit counts as not known.
+    #[must_use]
     pub fn bounded_drain(&self) -> Fact<Duration> {
         let drain = self.drain();
         let bounded = drain.value.and_then(|drain| {
@@ -73,6 +79,7 @@ impl<'a> Case<'a> {
     }
 
     /// B.
+    #[must_use]
     pub fn buffer(&self) -> Fact<Duration> {
         let given = self.given.time("buffer");
         if given.value.is_ok() { given } else { Fact::default_of("the check", "buffer", BUFFER, None) }
@@ -104,6 +111,7 @@ impl<'a> Case<'a> {
     }
 
     /// Whether lameduck says anything outside when it stops: a port or a file.
+    #[must_use]
     pub fn flips(&self) -> bool {
         self.lameduck().is_some_and(|settings| {
             !settings.unready.is(&"never".to_owned())

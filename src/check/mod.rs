@@ -85,7 +85,7 @@ const AFTER: &str = "\
 Exit status: 0 nothing found, 1 findings at or above --fail-on, 2 something could not be read.
 In a file, `lameduck:ignore LD010 -- reason` takes that rule's findings in this file out.";
 
-/// Everything found.
+/// The exit status when something could not be read.
 const UNREADABLE: u8 = 2;
 
 /// What is checked and how, resolved from [`Args`].
@@ -105,8 +105,9 @@ pub fn main(args: &Args) -> u8 {
     let (question, format, fail_on) = match read_args(args) {
         Ok(read) => read,
         Err(errors) => {
-            let text: String = errors.iter().map(|error| format!("lameduckctl: {error}\n")).collect();
-            let _ = io::stderr().write_all(text.as_bytes());
+            for error in errors {
+                let _ = writeln!(io::stderr(), "lameduckctl: {error}");
+            }
             return UNREADABLE;
         }
     };
@@ -123,13 +124,14 @@ pub fn main(args: &Args) -> u8 {
 pub fn main_rules(args: &RulesArgs) -> u8 {
     let text = match &args.rule {
         None => report::rules::list(),
-        Some(id) => match rules::by_id(id) {
-            Some(rule) => report::rules::page(rule),
-            None => {
+        Some(id) => {
+            if let Some(rule) = rules::by_id(id) {
+                report::rules::page(rule)
+            } else {
                 let _ = writeln!(io::stderr(), "lameduckctl: no rule {id}; lameduckctl rules lists them");
                 return UNREADABLE;
             }
-        },
+        }
     };
     let _ = io::stdout().write_all(text.as_bytes());
     0
@@ -157,7 +159,10 @@ fn read_args(args: &Args) -> Result<(Question, Format, Severity), Vec<String>> {
     let fail_on = match args.fail_on.as_str() {
         "error" => Ok(Severity::Error),
         "warning" => Ok(Severity::Warning),
-        other => Err(errors.push(format!("--fail-on {other}: write error or warning"))),
+        other => {
+            let _: () = errors.push(format!("--fail-on {other}: write error or warning"));
+            Err(())
+        }
     };
     match (format, fail_on) {
         (Ok(format), Ok(fail_on)) if errors.is_empty() => {
@@ -190,11 +195,25 @@ pub fn check(question: &Question) -> (Report, Sources) {
         }
     }
     let mut report = examine(&mut model, &question.given, &sources);
+    problems.extend(refused(&model, &sources));
     report.passed_over = passed_over.into_iter().collect();
     report.files = files;
     report.errors = in_order(problems, &sources);
     suppress::apply(&mut report, &sources, &question.ignore);
     (report, sources)
+}
+
+/// What lameduck itself would refuse to start with.
+fn refused(model: &Model, sources: &Sources) -> Vec<Problem> {
+    let containers = model.workloads.iter().flat_map(|workload| &workload.containers);
+    let errors = containers.filter_map(|container| container.launch.lameduck()).flat_map(|settings| &settings.errors);
+    let problem = |error: &fact::Fact<String>| {
+        let (place, message) = (error.place?, error.known()?);
+        let file = sources.get(place.file).name.clone();
+        let message = format!("lameduck would not start: {message}");
+        Some(Problem { file, line: Some(sources.position(place).0), message })
+    };
+    errors.filter_map(problem).collect()
 }
 
 /// Problems in the order of the files they are in.

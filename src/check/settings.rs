@@ -18,7 +18,7 @@ pub struct Given {
 
 /// A value that can be set.
 struct Name {
-    name: &'static str,
+    word: &'static str,
     what: &'static str,
     is: Is,
 }
@@ -44,14 +44,14 @@ const NAMES: [Name; 12] = [
     name("platform", "fly, render, cloud-run, heroku, systemd", Is::Text),
 ];
 
-const fn name(name: &'static str, what: &'static str, is: Is) -> Name {
-    Name { name, what, is }
+const fn name(word: &'static str, what: &'static str, is: Is) -> Name {
+    Name { word, what, is }
 }
 
 /// What `--set` takes, for the help page.
 #[must_use]
 pub fn names() -> String {
-    NAMES.iter().map(|name| format!("{} ({})", name.name, name.what)).collect::<Vec<_>>().join(", ")
+    NAMES.iter().map(|name| format!("{} ({})", name.word, name.what)).collect::<Vec<_>>().join(", ")
 }
 
 // === impl Given ===
@@ -64,9 +64,9 @@ impl Given {
     pub fn set(&mut self, text: &str) -> Result<(), String> {
         let wrong = |why: String| format!("--set {text}: {why}");
         let (given, value) = text.split_once('=').ok_or_else(|| wrong("write NAME=VALUE, as in p99=2s".to_owned()))?;
-        let known = NAMES.iter().find(|name| name.name == given);
+        let known = NAMES.iter().find(|name| name.word == given);
         let known = known.ok_or_else(|| {
-            let all: Vec<&str> = NAMES.iter().map(|name| name.name).collect();
+            let all: Vec<&str> = NAMES.iter().map(|name| name.word).collect();
             wrong(format!("unknown; there are {}", all.join(", ")))
         })?;
         match known.is {
@@ -113,7 +113,7 @@ impl Given {
         let given = self.set.iter().find(|(known, _)| known == name).and_then(|(_, text)| read(text));
         given.map_or_else(
             || {
-                let what = NAMES.iter().find(|known| known.name == name).map_or("", |known| known.what);
+                let what = NAMES.iter().find(|known| known.word == name).map_or("", |known| known.what);
                 Fact::unknown(name, format!("{what}: --set {name}=…"), None)
             },
             |value| Fact::set(name, value),

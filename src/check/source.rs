@@ -10,6 +10,8 @@ pub struct Source {
     pub name: String,
     /// Its text.
     pub text: String,
+    /// Where each line but the first begins.
+    lines: Vec<usize>,
 }
 
 /// All files that could be read, in the order in which they were named.
@@ -121,10 +123,10 @@ pub fn read(path: &Path) -> Result<Source, Problem> {
     }
     match String::from_utf8(bytes) {
         Ok(text) if text.trim().is_empty() => Err(problem(None, "empty".to_owned())),
-        Ok(text) => Ok(Source { name, text }),
+        Ok(text) => Ok(Source::new(name, text)),
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+            let line = good.split(|byte| *byte == b'\n').count();
             Err(problem(Some(line), "not UTF-8: save the file as UTF-8".to_owned()))
         }
     }
@@ -166,11 +168,34 @@ impl Sources {
 // === impl Source ===
 
 impl Source {
+    /// A file of that name and text.
+    #[must_use]
+    pub fn new(name: String, text: String) -> Self {
+        let lines = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+        Self { name, text, lines }
+    }
+
     /// Line and column of a byte, both from 1; columns count characters.
     #[must_use]
     pub fn position(&self, at: u32) -> (usize, usize) {
-        let before = self.text.get(..at as usize).unwrap_or(&self.text);
-        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        (1 + before.bytes().filter(|byte| *byte == b'\n').count(), 1 + before[line_start..].chars().count())
+        let at = (at as usize).min(self.text.len());
+        let before = self.lines.partition_point(|start| *start <= at);
+        let start = before.checked_sub(1).map_or(0, |line| self.lines[line]);
+        let column = self.text.get(start..at).map_or(0, |text| text.chars().count());
+        (before + 1, column + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one_and_in_characters() {
+        let source = Source::new("a".to_owned(), "é1\n\n  x\n".to_owned());
+        let at = |text: &str| source.position(u32::try_from(source.text.find(text).unwrap()).unwrap());
+        assert_eq!([at("é"), at("1"), at("x")], [(1, 1), (1, 2), (3, 3)]);
+        assert_eq!(source.position(3), (1, 3), "the line's end is the line's");
+        assert_eq!(source.position(u32::MAX), (4, 1));
     }
 }

@@ -85,7 +85,7 @@ impl Reader<'_> {
             stop_signal: self.fact("stop-signal", policy.stop_signal),
             stop_on: self.fact("stop-on", policy.stop_on),
             map_exit: policy.map_exit.clone(),
-            health_port: self.text("health-listen").map(|fact| fact.and_then(port)),
+            health_port: self.text("health-listen").map(|fact| fact.and_then(|address| port(&address))),
             ready_file: self.text("ready-file"),
             drain_file: self.text("drain-file"),
             unready: self.text("unready").unwrap_or_else(|| self.fact("unready", "start".to_owned())),
@@ -97,6 +97,15 @@ impl Reader<'_> {
     fn fact<T>(&self, long: &str, value: T) -> Fact<T> {
         if let Some(unresolved) = self.unresolved(long) {
             return unresolved;
+        }
+        let variable = Survey::variable_name(long);
+        let names = [format!("{variable}: "), format!("--{long}: ")];
+        if self.survey.errors.iter().any(|error| names.iter().any(|name| error.starts_with(name))) {
+            return Fact::unknown(
+                variable.clone(),
+                format!("{variable}, which cannot be read"),
+                Some(self.container.place),
+            );
         }
         match self.survey.given(long) {
             GivenBy::Default => {
@@ -178,8 +187,8 @@ impl Reader<'_> {
 const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The port of an address to listen on: `:8086`, `0.0.0.0:8086`, `8086`.
-fn port(address: String) -> Result<u64, String> {
-    let digits = address.rsplit(':').next().unwrap_or(&address);
+fn port(address: &str) -> Result<u64, String> {
+    let digits = address.rsplit(':').next().unwrap_or(address);
     digits.parse().map_err(|_| format!("{address:?} names no port"))
 }
 

@@ -21,7 +21,7 @@ pub(super) fn read(name: &str, words: &[Word]) -> Option<(FrontKind, Vec<Word>)>
         }
         return Some((FrontKind::Script, rest[options + 1..].to_vec()));
     }
-    let is_script = name.ends_with(".sh") || name.contains("entrypoint");
+    let is_script = name.rsplit_once('.').is_some_and(|(_, ending)| ending == "sh") || name.contains("entrypoint");
     // A script that is handed a command runs it, as the official images' do; one that is not is all there is.
     (is_script && !rest.is_empty()).then(|| (FrontKind::Script, rest.to_vec()))
 }

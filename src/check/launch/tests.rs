@@ -5,7 +5,7 @@ use std::time::Duration;
 
 fn place() -> Place {
     let mut sources = Sources::default();
-    let file: FileId = sources.add(Source { name: "a".to_owned(), text: String::new() });
+    let file: FileId = sources.add(Source::new("a".to_owned(), String::new()));
     Place { file, start: 0, end: 0 }
 }
 

@@ -29,7 +29,7 @@ fn load(node: &Rc<Node>, loading: &mut Loading<'_>) {
     }
 }
 
-/// One service, in the spelling of the API or of CloudFormation.
+/// One service, in the spelling of the API or of `CloudFormation`.
 pub(super) fn service(node: &Node, loading: &mut Loading<'_>) -> Service {
     let name = node.field("serviceName").and_then(|name| name.text()).unwrap_or("service").to_owned();
     let providers = items(node, "capacityProviderStrategy");

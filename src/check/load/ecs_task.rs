@@ -33,7 +33,7 @@ fn load(node: &Rc<Node>, loading: &mut Loading<'_>) {
     }
 }
 
-/// One task definition, in the spelling of the API or of CloudFormation.
+/// One task definition, in the spelling of the API or of `CloudFormation`.
 pub(super) fn workload(node: &Node, loading: &mut Loading<'_>) -> Workload {
     let scalar = |key: &str| node.field(key).and_then(|node| node.text()).map(str::to_owned);
     let family = scalar("family");
@@ -62,7 +62,7 @@ pub(super) fn workload(node: &Node, loading: &mut Loading<'_>) -> Workload {
         name: family.or(arn).unwrap_or_else(|| "task".to_owned()),
         references,
         place: node.anchor(),
-        containers: definitions.iter().map(|definition| read_container(definition, platform, loading)).collect(),
+        containers: definitions.iter().filter_map(|definition| read_container(definition, platform, loading)).collect(),
         shared_pids,
         spot: Fact::unknown("capacityProvider", "whether it runs on Spot: give the service", Some(node.anchor())),
         rollout: None,
@@ -71,7 +71,12 @@ pub(super) fn workload(node: &Node, loading: &mut Loading<'_>) -> Workload {
     }
 }
 
-fn read_container(node: &Node, platform: Platform, loading: &mut Loading<'_>) -> Container {
+fn read_container(node: &Node, platform: Platform, loading: &mut Loading<'_>) -> Option<Container> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        let message = format!("a container definition is a map, not {}", node.described());
+        loading.wrong.push((node.place, message));
+        return None;
+    }
     let name = node.field("name").and_then(|name| name.text()).unwrap_or("container").to_owned();
     let whose = if platform == Platform::Fargate { "Fargate" } else { "the ECS agent" };
     let mut container = Container::new(platform, name, node.anchor());
@@ -97,7 +102,7 @@ fn read_container(node: &Node, platform: Platform, loading: &mut Loading<'_>) ->
         container.restart = enabled.filter(|enabled| enabled.is(&true)).map(|on| on.map(|_| "restartPolicy".to_owned()));
     }
     container.liveness = node.field("healthCheck").filter(|check| !check.is_null()).map(|check| probe(check, loading));
-    container
+    Some(container)
 }
 
 /// The health check of a container: ECS replaces the task when it fails.

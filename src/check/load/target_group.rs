@@ -20,7 +20,7 @@ fn load(node: &Rc<Node>, loading: &mut Loading<'_>) {
     }
 }
 
-/// One target group, in the spelling of the API or of CloudFormation.
+/// One target group, in the spelling of the API or of `CloudFormation`.
 pub(super) fn group(node: &Node, loading: &mut Loading<'_>) -> TargetGroup {
     let scalar = |key: &str| node.field(key).and_then(|node| node.text()).map(str::to_owned);
     let arn = scalar("targetGroupArn");

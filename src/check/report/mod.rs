@@ -90,6 +90,13 @@ pub fn write(report: &Report, sources: &Sources, format: Format, colour: bool) -
     }
 }
 
+/// With a capital in front and a full stop behind.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str())
+}
+
 // === impl Format ===
 
 impl Format {
@@ -115,7 +122,7 @@ impl Finding {
     #[must_use]
     pub fn new(rule: &'static Rule, subject: &str, broken: Broken) -> Self {
         let Broken { severity, message, fix, places } = broken;
-        let fix = if fix.is_empty() { rule.fix.to_owned() } else { fix };
+        let fix = if fix.is_empty() { rule.fix.to_owned() } else { sentence(&fix) };
         Self { rule, severity, message: format!("{subject}: {message}"), fix, places }
     }
 
@@ -155,10 +162,10 @@ impl Report {
     /// bad.
     #[must_use]
     pub fn status(&self, fail_on: Severity) -> u8 {
-        if !self.errors.is_empty() {
-            2
-        } else {
+        if self.errors.is_empty() {
             u8::from(self.findings.iter().any(|finding| finding.severity >= fail_on))
+        } else {
+            2
         }
     }
 }

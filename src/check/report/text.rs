@@ -13,7 +13,10 @@ pub(super) fn write(report: &Report, sources: &Sources, colour: bool) -> String 
     let mut out = String::new();
     for problem in &report.errors {
         let line = problem.line.map_or_else(String::new, |line| format!(":{line}"));
-        let _ = writeln!(out, "{}{line}: {}\n", problem.file, problem.message);
+        let _ = writeln!(out, "{}{line}: {}", problem.file, problem.message);
+    }
+    if !report.errors.is_empty() {
+        out.push('\n');
     }
     for finding in &report.findings {
         let _ = writeln!(out, "{}\n", renderer.render(&[group(finding, sources)]));
@@ -46,7 +49,7 @@ fn not_checked(out: &mut String, report: &Report) {
         }
     }
     for (needs, rules) in told {
-        let _ = writeln!(out, "not checked {}: it needs", rules.join(", "));
+        let _ = writeln!(out, "not checked {}, for want of:", rules.join(", "));
         for need in needs {
             let _ = writeln!(out, "  - {need}");
         }

@@ -4,6 +4,7 @@ use super::{Broken, Over, Rule, Severity, Verdict, all, holds};
 use crate::check::case::Case;
 use crate::check::fact::seconds;
 use crate::check::model::Platform;
+use std::fmt::Write as _;
 
 pub(super) const RULE: Rule = Rule {
     id: "LD002",
@@ -48,14 +49,19 @@ fn check(case: &Case<'_>) -> Verdict {
         format!("the stop leaves nothing to spare before the platform kills: {sum}")
     };
     let own = settings.linger.known().copied().unwrap_or_default() + settings.hooks;
-    if !own.is_zero() && case.container.pre_stop.is_written() || !settings.hooks.is_zero() {
-        message += &format!("; linger and hooks may take {} more", seconds(own));
+    if settings.linger.is_written() || !settings.hooks.is_zero() {
+        let _ = write!(message, "; linger and hooks may take {} more", seconds(own));
     }
     let mut broken = Broken::new(severity, message).fix(way_out(case, total.as_secs_f64(), k.as_secs_f64()));
     if !p.is_zero() {
         broken = broken.with(pre_stop);
     }
-    broken.with(&delay).with(&drain).with(&buffer).with(grace).found()
+    broken = broken.with(&delay).with(&drain).with(&buffer).with(grace);
+    // A number that lameduck was told and the platform does not have is where the drain came from.
+    if let Some(told) = settings.grace.as_ref().filter(|told| told.known() != Some(&k)) {
+        broken = broken.with(told);
+    }
+    broken.found()
 }
 
 /// Raise the limit, unless the platform has one to that too.

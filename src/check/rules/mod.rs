@@ -7,6 +7,8 @@
 //! Facts are opened with [`one`] and [`all`], which make a `Needs` of what is not known, all of it at once.
 //! A rule is written against the model only: it holds for every format that fills those facts.
 
+#![allow(clippy::many_single_char_names, reason = "they are the letters of the formulas")]
+
 use super::case::Case;
 use super::fact::{Cited, Fact, Shown};
 
@@ -155,6 +157,9 @@ pub fn all<T: Copy + Default, const N: usize>(facts: [&Fact<T>; N]) -> Result<[T
 }
 
 /// It holds, or it has nothing to say here.
+///
+/// # Errors
+/// Never.
 pub const fn holds() -> Verdict {
     Ok(Vec::new())
 }
@@ -212,6 +217,9 @@ impl Broken {
     }
 
     /// As the only finding.
+    ///
+    /// # Errors
+    /// Never.
     pub fn found(self) -> Verdict {
         Ok(vec![self])
     }

@@ -69,7 +69,7 @@ impl Node {
     }
 
     /// The value of `key`, with its first letter in either case: the same key is `stopTimeout` in the API
-    /// of AWS and `StopTimeout` in CloudFormation.
+    /// of AWS and `StopTimeout` in `CloudFormation`.
     #[must_use]
     pub fn field(&self, key: &str) -> Option<&Rc<Node>> {
         let same = |found: &str| {

@@ -77,7 +77,7 @@ fn build(text: &str, place: &dyn Fn(u32, u32) -> Place) -> Result<Vec<Rc<Node>>,
 fn explain(error: &ScanError, text: &str, open: &[Open]) -> NotATree {
     let at = byte(error.marker().byte_offset());
     let rest = text.get(at as usize..).unwrap_or_default();
-    let message = if rest.trim().is_empty() && !open.is_empty() {
+    let message = if (rest.trim().is_empty() && !open.is_empty()) || error.info().starts_with("unclosed") {
         "ends in the middle: is the file complete?".to_owned()
     } else if text.contains("{{") {
         format!("{}; a template has to be rendered first", error.info())
@@ -152,9 +152,10 @@ impl Builder<'_> {
         match self.open.last_mut().map(|open| &mut open.content) {
             None => self.documents.push(node),
             Some(Content::List(items)) => items.push(node),
-            Some(Content::Map { entries, seen, key }) => match key.take() {
-                Some((key, key_place)) => entries.push(Entry { key, key_place, value: node }),
-                None => {
+            Some(Content::Map { entries, seen, key }) => {
+                if let Some((key, key_place)) = key.take() {
+                    entries.push(Entry { key, key_place, value: node });
+                } else {
                     let Some(text) = node.text() else {
                         let message = format!("a key has to be a text, not {}", node.described());
                         return Err(NotATree { at: start, message });
@@ -166,7 +167,7 @@ impl Builder<'_> {
                     }
                     *key = Some((text.to_owned(), (self.place)(start, end)));
                 }
-            },
+            }
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
 use super::*;
 use crate::check::source::{Source, Sources};
+use std::fmt::Write as _;
 
 fn read(text: &str) -> Result<Vec<Rc<Node>>, String> {
     let mut sources = Sources::default();
-    let file = sources.add(Source { name: "a".to_owned(), text: text.to_owned() });
+    let file = sources.add(Source::new("a".to_owned(), text.to_owned()));
     parse(file, text).map_err(|wrong| format!("{}: {}", sources.get(file).position(wrong.at).0, wrong.message))
 }
 
@@ -74,7 +75,7 @@ fn a_bomb_of_aliases_costs_no_more_than_its_text() {
     let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for level in 1..60 {
         let inner = vec![format!("*a{}", level - 1); 9].join(", ");
-        text += &format!("a{level}: &a{level} [{inner}]\n");
+        writeln!(text, "a{level}: &a{level} [{inner}]").unwrap();
     }
     let tree = read(&text).unwrap();
     assert_eq!(tree[0].get("a59").unwrap().items().len(), 9);
