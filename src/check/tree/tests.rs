@@ -57,7 +57,7 @@ fn keys_of_aws_are_found_in_either_spelling() {
 fn what_is_no_tree_is_refused_with_its_line() {
     for (text, line, why) in [
         ("a: 1\nb: 2\na: 3\n", 3, "second time"),
-        ("{\"a\": {\n\"b\": [1,\n", 3, "complete"),
+        ("{\"a\": {\n\"b\": [1,\n", 2, "complete"),
         ("a: &a\n  b: *a\n", 2, "never end"),
         ("a: *nowhere\n", 1, "unknown anchor"),
         ("? [a]\n: b\n", 1, "a key has to be a text"),
