@@ -172,16 +172,33 @@ fn read_args(args: &Args) -> Result<(Question, Format, Severity), Vec<String>> {
     }
 }
 
-/// Reads the files and holds them against the rules.
+/// What stands in the files of a deployment, joined.
+#[derive(Debug, Default)]
+pub struct Deployment {
+    /// Everything that runs, with what brings requests to it.
+    pub model: Model,
+    /// The files.
+    pub sources: Sources,
+    /// What was taken to be so.
+    pub assumed: Vec<String>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+    /// Kinds of things that were passed over, with how many there were.
+    pub passed_over: Vec<(String, usize)>,
+    /// How many files were looked at.
+    pub files: usize,
+}
+
+/// Reads the files and joins what is in them.
 #[must_use]
-pub fn check(question: &Question) -> (Report, Sources) {
+pub fn read(files: &[PathBuf], given: &Given) -> Deployment {
     let mut sources = Sources::default();
     let mut problems = Vec::new();
     let mut model = Model::default();
     let mut passed_over = BTreeMap::new();
-    let mut files = 0;
-    for (path, named) in source::find(&question.files, &mut problems) {
-        files += 1;
+    let mut looked_at = 0;
+    for (path, named) in source::find(files, &mut problems) {
+        looked_at += 1;
         match source::read(&path) {
             Ok(source) => {
                 let file = sources.add(source);
@@ -194,11 +211,25 @@ pub fn check(question: &Question) -> (Report, Sources) {
             Err(problem) => problems.push(problem),
         }
     }
-    let mut report = examine(&mut model, &question.given, &sources);
+    let mut assumed = link::link(&mut model, given, &sources);
+    for container in model.workloads.iter_mut().flat_map(|workload| &mut workload.containers) {
+        container.launch = launch::read(container);
+        assumed.extend(container.launch.assumed.clone());
+    }
     problems.extend(refused(&model, &sources));
-    report.passed_over = passed_over.into_iter().collect();
+    let problems = in_order(problems, &sources);
+    let passed_over = passed_over.into_iter().collect();
+    Deployment { model, sources, assumed, problems, passed_over, files: looked_at }
+}
+
+/// Reads the files and holds them against the rules.
+#[must_use]
+pub fn check(question: &Question) -> (Report, Sources) {
+    let Deployment { model, sources, assumed, problems, passed_over, files } = read(&question.files, &question.given);
+    let mut report = examine(&model, assumed, &question.given);
+    report.passed_over = passed_over;
     report.files = files;
-    report.errors = in_order(problems, &sources);
+    report.errors = problems;
     suppress::apply(&mut report, &sources, &question.ignore);
     (report, sources)
 }
@@ -224,15 +255,9 @@ fn in_order(mut problems: Vec<Problem>, sources: &Sources) -> Vec<Problem> {
     problems
 }
 
-/// Links what was loaded and looks at it with every rule.
-fn examine(model: &mut Model, given: &Given, sources: &Sources) -> Report {
-    let mut report = Report { assumed: link::link(model, given, sources), ..Report::default() };
-    for workload in &mut model.workloads {
-        for container in &mut workload.containers {
-            container.launch = launch::read(container);
-            report.assumed.extend(container.launch.assumed.clone());
-        }
-    }
+/// Looks at a deployment with every rule.
+fn examine(model: &Model, assumed: Vec<String>, given: &Given) -> Report {
+    let mut report = Report { assumed, ..Report::default() };
     let mut needs: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for workload in &model.workloads {
         let flow = flow::of(workload, given.flow);

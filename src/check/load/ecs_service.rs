@@ -44,8 +44,8 @@ pub(super) fn service(node: &Node, loading: &mut Loading<'_>) -> Service {
         targets: targets(node, loading),
         fargate: fargate.map(|fact| fact.map(|name| name.starts_with("FARGATE"))),
         spot: spot.map_or_else(
-            || Fact::default_of("ECS", "capacityProvider", false, Some(node.anchor())),
-            |spot| spot.map(|_| true),
+            || Fact::default_of("ECS", "on Spot", false, Some(node.anchor())),
+            |spot| Fact { name: "on Spot".to_owned(), ..spot.map(|_| true) },
         ),
         name,
         place: node.anchor(),

@@ -14,6 +14,9 @@ pub(super) const FORMAT: Format = Format { name: "ECS task definition", read: Re
 /// `ECS_CONTAINER_STOP_TIMEOUT` says otherwise.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How reports call what `pidMode` comes to.
+const SHARED_PIDS: &str = "PID namespace shared";
+
 fn is(node: &Node) -> bool {
     definition(node).is_some()
 }
@@ -54,8 +57,8 @@ pub(super) fn workload(node: &Node, loading: &mut Loading<'_>) -> Workload {
     let platform = if asked.contains(&"FARGATE") { Platform::Fargate } else { Platform::EcsEc2 };
     let definitions = node.field("containerDefinitions").map_or(&[] as &[Rc<Node>], |list| list.items());
     let shared_pids = match loading.optional(node, "pidMode", text) {
-        Some(mode) => mode.map(|mode| mode == "task" || mode == "host"),
-        None => Loading::default(platform, "pidMode", false, node),
+        Some(mode) => Fact { name: SHARED_PIDS.to_owned(), ..mode.map(|mode| mode == "task" || mode == "host") },
+        None => Loading::default(platform, SHARED_PIDS, false, node),
     };
     Workload {
         platform,
@@ -64,7 +67,7 @@ pub(super) fn workload(node: &Node, loading: &mut Loading<'_>) -> Workload {
         place: node.anchor(),
         containers: definitions.iter().filter_map(|definition| read_container(definition, platform, loading)).collect(),
         shared_pids,
-        spot: Fact::unknown("capacityProvider", "whether it runs on Spot: give the service", Some(node.anchor())),
+        spot: Fact::unknown("on Spot", "whether it runs on Spot: give the service", Some(node.anchor())),
         rollout: None,
         routes: Vec::new(),
         mesh: Vec::new(),
@@ -99,7 +102,7 @@ fn read_container(node: &Node, platform: Platform, loading: &mut Loading<'_>) ->
     }
     if let Some(policy) = node.field("restartPolicy") {
         let enabled = loading.optional(policy, "enabled", Node::boolean);
-        container.restart = enabled.filter(|enabled| enabled.is(&true)).map(|on| on.map(|_| "restartPolicy".to_owned()));
+        container.restart = enabled.filter(|enabled| enabled.is(&true)).map(|on| Fact { name: "restartPolicy".to_owned(), ..on.map(|_| "enabled".to_owned()) });
     }
     container.liveness = node.field("healthCheck").filter(|check| !check.is_null()).map(|check| probe(check, loading));
     Some(container)

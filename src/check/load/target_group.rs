@@ -9,6 +9,9 @@ use std::time::Duration;
 
 pub(super) const FORMAT: Format = Format { name: "target groups", read: Reading::Tree { is, load } };
 
+/// How reports call what `TargetType` comes to.
+const BY_ADDRESS: &str = "targets by address";
+
 fn is(node: &Node) -> bool {
     node.field("targetGroups").is_some_and(|list| matches!(list.kind, Kind::List(_)))
 }
@@ -31,7 +34,10 @@ pub(super) fn group(node: &Node, loading: &mut Loading<'_>) -> TargetGroup {
     let protocol = loading.optional(node, "Protocol", text);
     let balancer = protocol.map_or_else(
         || Fact::unknown("Protocol", "the protocol of the target group", Some(node.anchor())),
-        |fact| fact.map(|name| if http(&name) { BalancerKind::Application } else { BalancerKind::Network }),
+        |fact| Fact {
+            name: "balancer".to_owned(),
+            ..fact.map(|name| if http(&name) { BalancerKind::Application } else { BalancerKind::Network })
+        },
     );
     let by_http = scalar("HealthCheckProtocol").or_else(|| scalar("Protocol")).is_none_or(|protocol| http(&protocol));
     let port = loading.optional(node, "HealthCheckPort", |node| match text(node)?.as_str() {
@@ -60,8 +66,8 @@ pub(super) fn group(node: &Node, loading: &mut Loading<'_>) -> TargetGroup {
         successes: loading.value(node, "HealthyThresholdCount", ("ELB", 5), Node::number),
         matcher: matcher(node, loading),
         by_address: loading.optional(node, "TargetType", text).map_or_else(
-            || Fact::default_of("ELB", "TargetType", false, Some(node.anchor())),
-            |kind| kind.map(|kind| kind == "ip"),
+            || Fact::default_of("ELB", BY_ADDRESS, false, Some(node.anchor())),
+            |kind| Fact { name: BY_ADDRESS.to_owned(), ..kind.map(|kind| kind == "ip") },
         ),
         deregistration: Fact::unknown(
             "deregistration_delay.timeout_seconds",

@@ -2,7 +2,7 @@
 
 use super::{Broken, Over, Rule, Severity, Verdict, all, holds};
 use crate::check::case::Case;
-use crate::check::fact::{Shown, seconds};
+use crate::check::fact::seconds;
 use crate::check::model::Platform;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn check(case: &Case<'_>) -> Verdict {
         if d + g >= k && k < NOTICE {
             let message = format!(
                 "of the two minutes that Spot gives only K {} are used, though D {} + G {} = {}",
-                seconds(k), seconds(d), seconds(g), (d + g).shown()
+                seconds(k), seconds(d), seconds(g), seconds(d + g)
             );
             let fix = "set stopTimeout to 120";
             broken.push(Broken::new(Severity::Warning, message).fix(fix).with(grace).with(&delay).with(&drain));

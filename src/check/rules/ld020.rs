@@ -2,6 +2,7 @@
 
 use super::{Broken, Needs, Over, Rule, Severity, Verdict, holds};
 use crate::check::case::Case;
+use crate::check::fact::Fact;
 use crate::check::flow::Flow;
 use crate::check::model::Asks;
 
@@ -46,7 +47,12 @@ fn check(case: &Case<'_>) -> Verdict {
                 group.name
             );
             let fix = format!("set HealthCheckPort of {} to {own_port}", group.name);
-            broken.push(Broken::new(Severity::Error, message).fix(fix).with(port).with(own));
+            let broken_here = Broken::new(Severity::Error, message).fix(fix);
+            let cited = match &port.value {
+                Ok(_) => broken_here.with(port),
+                Err(why) => broken_here.with(&Fact { value: Ok(why.clone()), ..port.clone().map(|_| String::new()) }),
+            };
+            broken.push(cited.with(own));
         }
     }
     Ok(broken)

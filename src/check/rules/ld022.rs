@@ -28,7 +28,8 @@ fn check(case: &Case<'_>) -> Verdict {
     let Some(asked) = flipping(probe, settings)? else { return holds() };
     let (delay, drain) = (case.delay(), case.bounded_drain());
     let [d, g, i] = all([&delay, &drain, &probe.interval])?;
-    let lasts = i * u32::try_from(one(&probe.failures)?).unwrap_or(u32::MAX);
+    let u = one(&probe.failures)?;
+    let lasts = i * u32::try_from(u).unwrap_or(u32::MAX);
     if lasts > d + g {
         return holds();
     }
@@ -37,8 +38,8 @@ fn check(case: &Case<'_>) -> Verdict {
         _ => Severity::Error,
     };
     let message = format!(
-        "the {} fails while the server drains, and ends it: I×U = {} ≤ D {} + G {}",
-        probe.name, seconds(lasts), seconds(d), seconds(g)
+        "the {} fails while the server drains, and ends it: I {} × U {u} = {} ≤ D {} + G {} = {}",
+        probe.name, seconds(i), seconds(lasts), seconds(d), seconds(g), seconds(d + g)
     );
     Broken::new(severity, message)
         .with(&asked)

@@ -42,11 +42,20 @@ fn check(case: &Case<'_>) -> Verdict {
             continue;
         }
         let message = format!(
-            "{} stops before {}: it serves on for {} s, and the other for {}",
-            other.name, case.container.name, seconds(lasts), seconds(d)
+            "{} serves on for {} s only, and {} in the same task for {}",
+            other.name, seconds(lasts), case.container.name, seconds(d)
         );
         let other_place = own.unwrap_or_else(|| Fact::derived("nothing delays the stop", "delay", lasts, Some(other.place)));
-        broken.push(Broken::new(Severity::Warning, message).with(&delay).with(&other_place));
+        let fix = format!(
+            "run {other} under lameduck too, with the same delay{ecs}",
+            other = other.name,
+            ecs = if case.platform().is_ecs() {
+                format!(", or let {} depend on it (dependsOn): ECS then stops {} only afterwards", case.container.name, other.name)
+            } else {
+                String::new()
+            }
+        );
+        broken.push(Broken::new(Severity::Warning, message).fix(fix).with(&delay).with(&other_place));
     }
     Ok(broken)
 }

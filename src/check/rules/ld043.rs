@@ -45,12 +45,19 @@ fn check(case: &Case<'_>) -> Verdict {
                 "{name} waits {limit} s at the most: D {} + G {} + B {} = {}",
                 seconds(d), seconds(g), seconds(b), seconds(d + g + b)
             );
-            broken.push(Broken::new(Severity::Error, message).with(&delay).with(&drain).with(&buffer).with(&platform));
+            let over = d + g + b - Duration::from_secs(*limit);
+            let fix = format!("shorten delay and drain by {} s together", seconds(over));
+            let finding = Broken::new(Severity::Error, message).fix(fix);
+            broken.push(finding.with(&delay).with(&drain).with(&buffer).with(&platform));
         }
     }
     if *all_signalled {
         let message = format!("{name} signals every process, so the server stops without waiting for lameduck");
-        broken.push(Broken::new(Severity::Warning, message).with(&platform).with(&case.delay()));
+        let fix = match name.as_str() {
+            "systemd" => "set KillMode=mixed in the unit: only lameduck is signalled then",
+            _ => "do not rely on a delay there: let the server itself serve on after its signal",
+        };
+        broken.push(Broken::new(Severity::Warning, message).fix(fix).with(&platform).with(&case.delay()));
     }
     Ok(broken)
 }

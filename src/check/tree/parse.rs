@@ -16,6 +16,9 @@ pub struct NotATree {
     pub message: String,
 }
 
+/// Collections are nested so deep at the most.
+const DEEPEST: usize = 100;
+
 /// So many values a file may have: some 200 MB of memory.
 const MOST_NODES: usize = 2_000_000;
 
@@ -59,8 +62,8 @@ struct Builder<'a> {
 
 fn build(text: &str, place: &dyn Fn(u32, u32) -> Place) -> Result<Vec<Rc<Node>>, NotATree> {
     let mut options = granit_parser::options! {
-        flow_nesting_limit: 100,
-        block_nesting_limit: 100,
+        flow_nesting_limit: DEEPEST,
+        block_nesting_limit: DEEPEST,
         // JSON knows no limit to keys.
         simple_key_max_lookahead: 65_536,
     };
@@ -68,7 +71,7 @@ fn build(text: &str, place: &dyn Fn(u32, u32) -> Place) -> Result<Vec<Rc<Node>>,
     let mut builder = Builder { place, open: Vec::new(), anchors: HashMap::new(), documents: Vec::new(), nodes: 0 };
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|error| explain(&error, text, &builder.open))?;
-        builder.take(event, span)?;
+        builder.take(event, span).map_err(|wrong| rendered_first(wrong, text))?;
     }
     Ok(builder.documents)
 }
@@ -79,12 +82,24 @@ fn explain(error: &ScanError, text: &str, open: &[Open]) -> NotATree {
     let rest = text.get(at as usize..).unwrap_or_default();
     let message = if (rest.trim().is_empty() && !open.is_empty()) || error.info().starts_with("unclosed") {
         "ends in the middle: is the file complete?".to_owned()
+    } else if error.info().contains("recursion limit") {
+        format!("nested deeper than the {DEEPEST} levels that are read")
     } else if text.contains("{{") {
         format!("{}; a template has to be rendered first", error.info())
     } else {
         error.info()
     };
     NotATree { at, message }
+}
+
+/// `a: {{ x }}` is a map with a map as its key: it was meant as a template.
+fn rendered_first(wrong: NotATree, text: &str) -> NotATree {
+    let before = text.get(..wrong.at as usize).unwrap_or_default();
+    if before.ends_with('{') && text.get(wrong.at as usize..).is_some_and(|rest| rest.starts_with('{')) {
+        NotATree { message: format!("{}; a template has to be rendered first", wrong.message), ..wrong }
+    } else {
+        wrong
+    }
 }
 
 fn byte(offset: Option<usize>) -> u32 {
