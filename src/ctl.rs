@@ -10,6 +10,7 @@ use std::process::ExitCode;
 enum Ctl {
     Check(crate::check::Args),
     Rules(crate::check::RulesArgs),
+    Plan(crate::plan::Args),
 }
 
 /// Runs `lameduckctl` with the arguments of this process; the status is that of the subcommand.
@@ -18,6 +19,7 @@ pub fn main() -> ExitCode {
     let code = match Ctl::parse() {
         Ctl::Check(args) => crate::check::main(&args),
         Ctl::Rules(args) => crate::check::main_rules(&args),
+        Ctl::Plan(args) => crate::plan::main(&args),
     };
     ExitCode::from(code)
 }

@@ -5,7 +5,7 @@
 //! names the statuses.
 //!
 //! With the feature `ctl`, for the desk and for CI: `ctl` is the command line of `lameduckctl`, `check`
-//! holds the files of a deployment against each other.
+//! holds the files of a deployment against each other, `plan` computes the numbers that are in them.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
@@ -20,6 +20,8 @@ pub mod ctl;
 pub mod exit;
 pub mod json;
 pub mod log;
+#[cfg(feature = "ctl")]
+pub mod plan;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod run;
 #[allow(unsafe_code)]

@@ -25,6 +25,8 @@ mod tests;
 
 #[cfg(feature = "ctl")]
 pub use survey::{GivenBy, Survey};
+#[cfg(feature = "ctl")]
+pub(crate) use timeline::draw as timeline;
 
 use crate::core::{Policy, Signal};
 use options::{Id, OPTIONS, PREFIX};
