@@ -6,12 +6,18 @@ use std::process::ExitCode;
 
 /// The desk tool of lameduck: what can be found out before a deploy, and measured during one.
 #[derive(Debug, Parser)]
-#[command(name = "lameduckctl", version)]
+#[command(name = "lameduckctl", version, after_help = AFTER)]
 enum Ctl {
     Check(crate::check::Args),
     Rules(crate::check::RulesArgs),
     Plan(crate::plan::Args),
 }
+
+const AFTER: &str = "\
+lameduckctl check task.json service.json     do the numbers fit together?
+lameduckctl rules LD002                      what a finding is about
+lameduckctl plan --platform ecs-fargate --lb alb --p99 2s
+                                             which numbers to set, and why";
 
 /// Runs `lameduckctl` with the arguments of this process; the status is that of the subcommand.
 #[must_use]

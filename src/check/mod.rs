@@ -34,6 +34,8 @@ pub mod rules;
 pub mod settings;
 pub mod source;
 pub mod suppress;
+#[cfg(test)]
+mod tests;
 pub mod tree;
 
 use case::Case;
@@ -49,7 +51,7 @@ use std::path::PathBuf;
 
 /// Check that the timeouts of a deployment fit together.
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER)]
+#[command(after_help = after_help())]
 pub struct Args {
     /// Files and directories, in any mix and order; - for standard input
     #[arg(required = true, value_name = "FILE")]
@@ -60,10 +62,11 @@ pub struct Args {
     /// What makes the exit status 1: error or warning
     #[arg(long, value_name = "SEVERITY", default_value = "error")]
     fail_on: String,
-    /// Who tells the balancer: hc (only its health checks), concurrent (told with the server), sequential (told first)
-    #[arg(long, value_name = "FLOW")]
+    /// Who tells the balancer: hc (nobody but its health checks),
+    /// concurrent (it is told with the server), sequential (it is told first)
+    #[arg(long, value_name = "FLOW", verbatim_doc_comment)]
     flow: Option<String>,
-    /// A value that stands in no file, as in p99=2s
+    /// A value that stands in no file, as in p99=2s; see below
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// Two things that belong together, by name, ARN or file
@@ -81,9 +84,21 @@ pub struct RulesArgs {
     rule: Option<String>,
 }
 
-const AFTER: &str = "\
+/// What stands below the options.
+fn after_help() -> String {
+    format!(
+        "\
 Exit status: 0 nothing found, 1 findings at or above --fail-on, 2 something could not be read.
-In a file, `lameduck:ignore LD010 -- reason` takes that rule's findings in this file out.";
+In a file, `lameduck:ignore LD010 -- reason` takes that rule's findings in this file out.
+
+What --set takes:
+{}
+Letters of the sums:
+{}",
+        settings::names(),
+        report::rules::letters()
+    )
+}
 
 /// The exit status when something could not be read.
 const UNREADABLE: u8 = 2;

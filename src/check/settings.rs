@@ -48,10 +48,10 @@ const fn name(word: &'static str, what: &'static str, is: Is) -> Name {
     Name { word, what, is }
 }
 
-/// What `--set` takes, for the help page.
+/// What `--set` takes, for the help page: a line each.
 #[must_use]
 pub fn names() -> String {
-    NAMES.iter().map(|name| format!("{} ({})", name.word, name.what)).collect::<Vec<_>>().join(", ")
+    NAMES.iter().fold(String::new(), |text, name| format!("{text}  {:<25}{}\n", name.word, name.what))
 }
 
 // === impl Given ===

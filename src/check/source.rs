@@ -116,10 +116,15 @@ pub fn shown(path: &Path) -> String {
 pub fn read(path: &Path) -> Result<Source, Problem> {
     let name = shown(path);
     let problem = |line, message: String| Problem { file: name.clone(), line, message };
+    let too_large = || problem(None, format!("larger than the {} MB that are read", MOST_BYTES / 1024 / 1024));
+    // Said by its length: no reason to read it first. A pipe has none.
+    if name != "-" && std::fs::metadata(path).is_ok_and(|file| file.len() > MOST_BYTES) {
+        return Err(too_large());
+    }
     let bytes = if name == "-" { take(io::stdin().lock()) } else { std::fs::File::open(path).and_then(take) };
     let bytes = bytes.map_err(|error| problem(None, format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(problem(None, format!("larger than the {} MB that are read", MOST_BYTES / 1024 / 1024)));
+        return Err(too_large());
     }
     match String::from_utf8(bytes) {
         Ok(text) if text.trim().is_empty() => Err(problem(None, "empty".to_owned())),

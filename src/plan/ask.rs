@@ -87,7 +87,9 @@ pub fn of_flags(flags: &Flags, given: &Given, seen: Option<Seen>) -> Result<Ask,
         ways.push(Way::KubeProxy);
     }
     if ways.is_empty() && seen.is_none() {
-        return Err("how do requests reach the server? Say --lb, give the deployment's files, or --from-reports".to_owned());
+        return Err(
+            "how do requests reach the server? Say --lb, give the deployment's files, or --from-reports".to_owned()
+        );
     }
     let flow = chosen_flow(flags.platform, &ways, false, given);
     let mut ask = Ask::new("web".to_owned(), flags.platform, ways, flow, given, seen);
@@ -100,6 +102,7 @@ pub fn of_flags(flags: &Flags, given: &Given, seen: Option<Seen>) -> Result<Ask,
 ///
 /// # Errors
 /// What is missing of each that cannot be planned.
+#[must_use]
 pub fn of_files(
     deployment: &Deployment,
     flags: &Flags,
@@ -265,7 +268,8 @@ impl Ask {
             (check.interval.known(), check.timeout.known(), check.failures.known(), group.successes.known())
             && written
         {
-            self.check = HealthCheck { interval: *interval, timeout: *timeout, unhealthy: *unhealthy, healthy: *healthy };
+            self.check =
+                HealthCheck { interval: *interval, timeout: *timeout, unhealthy: *unhealthy, healthy: *healthy };
             self.check_written = true;
         }
     }

@@ -75,6 +75,10 @@ const SPARE: Duration = Duration::from_secs(5);
 const LEAST_DRAIN: Duration = Duration::from_secs(10);
 /// What a request is given beyond twice the p99 where the balancer waits for it.
 const REQUEST_SPARE: Duration = Duration::from_secs(20);
+/// From so many drains on the longest one says something.
+const ENOUGH_DRAINS: usize = 5;
+/// A shorter check is worth a word when it saves so much.
+const WORTH_A_WORD: Duration = Duration::from_secs(10);
 /// lameduck's own default.
 const DRAIN: Duration = Duration::from_secs(30);
 /// People write such numbers in fives.
@@ -95,20 +99,20 @@ pub fn plan(ask: Ask) -> Plan {
     } else {
         Duration::ZERO
     };
-    let cost =
-        Cost { least: delay.value, most: first + delay.value + drain.value, batches: ask.batches };
+    let cost = Cost { least: delay.value, most: first + delay.value + drain.value, batches: ask.batches };
     let check = checked.then(|| (ask.check, check_reason(&ask)));
     let notes = notes(&ask, delay.value, flips);
     Plan { ask, delay, drain, grace, deregistration, check, flips, cost, problems, notes }
 }
 
 fn delay(ask: &Ask) -> Number {
-    let mut wanted = ask.ways.iter().flat_map(|way| notice(ask, *way)).max_by_key(|number| number.value).unwrap_or(Number {
-        value: Duration::ZERO,
-        why: "nothing that is known sends requests".to_owned(),
-        source: "the files".to_owned(),
-        now: None,
-    });
+    let mut wanted =
+        ask.ways.iter().flat_map(|way| notice(ask, *way)).max_by_key(|number| number.value).unwrap_or(Number {
+            value: Duration::ZERO,
+            why: "nothing that is known sends requests".to_owned(),
+            source: "the files".to_owned(),
+            now: None,
+        });
     if let Some(judged) = ask.seen.as_ref().and_then(super::seen::Seen::judge) {
         if judged.delay > wanted.value || ask.ways.is_empty() {
             wanted = Number { value: judged.delay, why: judged.told(), source: "the reports".to_owned(), now: None };
@@ -121,25 +125,35 @@ fn delay(ask: &Ask) -> Number {
 
 /// What one way takes to notice.
 fn notice(ask: &Ask, way: Way) -> Vec<Number> {
-    let number = |value: Duration, why: String, source: &str| Number { value, why, source: source.to_owned(), now: None };
+    let number =
+        |value: Duration, why: String, source: &str| Number { value, why, source: source.to_owned(), now: None };
     let check = ask.check;
     let sum = format!(
         "I {} × U {} + T {} = {}",
-        seconds(check.interval), check.unhealthy, seconds(check.timeout), seconds(check.detect())
+        seconds(check.interval),
+        check.unhealthy,
+        seconds(check.timeout),
+        seconds(check.detect())
     );
     let on_kubernetes = ask.platform == Some(Platform::Kubernetes);
     let mut numbers = Vec::new();
     match (way, ask.flow.0) {
         (Way::Alb | Way::Nlb | Way::Haproxy, Flow::HealthChecks) => {
             let why = format!("{} learns of the stop from its health checks: {sum}, and 5 to spare", way.name());
-            numbers.push(number(check.detect() + SPARE, why, "measured on a deploy behind an ALB: 5 × 2 with 15 s lost nothing"));
+            numbers.push(number(
+                check.detect() + SPARE,
+                why,
+                "measured on a deploy behind an ALB: 5 × 2 with 15 s lost nothing",
+            ));
         }
         (Way::Alb | Way::Nlb | Way::Haproxy, Flow::Sequential) => {
             let why = "the balancer is done before the signal comes; what is left are connections that are kept alive";
             numbers.push(number(AFTER_SEQUENTIAL, why.to_owned(), "the ECS page on optimizing connection draining"));
         }
         (Way::Alb, Flow::Concurrent) if on_kubernetes => {
-            let why = format!("the balancer is told late, and may have to find out by itself: {sum}; 45 was clean, 15 too short");
+            let why = format!(
+                "the balancer is told late, and may have to find out by itself: {sum}; 45 was clean, 15 too short"
+            );
             let source = "aws-load-balancer-controller issues 1064 and 2106; quay issue 6871";
             numbers.push(number(check.detect().max(ALB_ON_KUBERNETES), why, source));
         }
@@ -165,7 +179,8 @@ fn notice(ask: &Ask, way: Way) -> Vec<Number> {
         }
     }
     // Fargate has no time for it: see `notes`.
-    if way == Way::Nlb && ask.by_address && ask.flow.0 != Flow::Sequential && ask.platform != Some(Platform::EcsFargate) {
+    if way == Way::Nlb && ask.by_address && ask.flow.0 != Flow::Sequential && ask.platform != Some(Platform::EcsFargate)
+    {
         let why = "an NLB was seen to send new connections to an address for two minutes after it was deregistered";
         numbers.push(number(NLB_BY_ADDRESS, why.to_owned(), "aws-load-balancer-controller issue 2366 (one report)"));
     }
@@ -180,9 +195,15 @@ fn drain(ask: &Ask) -> Number {
         let why = format!("the longest request: 2 × p99 {}{hook} = {}", seconds(p99), seconds(value));
         numbers.push((value, why, "twice the p99: the rule of thumb of a published experiment"));
     }
-    if let Some(longest) = ask.seen.as_ref().and_then(super::seen::Seen::longest_drain) {
-        let why = format!("the longest drain that was seen took {:.1} s; half as long again", longest.as_secs_f64());
-        numbers.push((whole(longest * 3 / 2), why, "the reports"));
+    let usual = ask.drain_now.unwrap_or(DRAIN);
+    if let Some((longest, drains)) = ask.seen.as_ref().and_then(super::seen::Seen::longest_drain) {
+        let value = whole(longest * 3 / 2);
+        // A few quick ones are no reason to allow less than now, nor are others while some are killed.
+        let killed = ask.seen.as_ref().map_or(0, super::seen::Seen::killed);
+        if (drains >= ENOUGH_DRAINS && killed == 0) || value > usual {
+            let why = format!("the longest of {drains} drains took {:.1} s; half as long again", longest.as_secs_f64());
+            numbers.push((value, why, "the reports"));
+        }
     }
     let (value, why, source) = match numbers.into_iter().max_by_key(|(value, ..)| *value) {
         Some((value, why, source)) if value >= LEAST_DRAIN => (value, why, source),
@@ -203,7 +224,7 @@ fn grace(ask: &Ask, delay: Duration, drain: Duration) -> (Number, Vec<String>) {
     let total = delay + drain + spare;
     // More than the sum: lameduck warns when it is all used up.
     let rounded = Duration::from_secs((total.as_secs() / STEP + 1) * STEP);
-    let field = ask.platform.map_or(("the grace period", "the platform's own limit"), Platform::grace);
+    let field = ask.platform.map_or(("", ""), Platform::grace);
     let sum = format!("D {} + G {} + {} to spare = {}", seconds(delay), seconds(drain), seconds(spare), seconds(total));
     let cap = ask.platform.and_then(Platform::cap);
     let value = cap.map_or(rounded, |cap| rounded.min(cap));
@@ -211,7 +232,11 @@ fn grace(ask: &Ask, delay: Duration, drain: Duration) -> (Number, Vec<String>) {
     if total >= value {
         problems.push(does_not_fit(ask, delay, drain, spare, value, &sum));
     }
-    let why = format!("{sum}, rounded up; {}: {}", field.0, field.1);
+    let why = match (problems.is_empty(), ask.platform) {
+        (false, _) => format!("{sum}: more than it takes; {}: {}", field.0, field.1),
+        (true, Some(_)) => format!("{sum}, rounded up; {}: {}", field.0, field.1),
+        (true, None) => format!("{sum}, rounded up"),
+    };
     let source = "the documentation of the platform; linger and kill are lameduck's".to_owned();
     (Number { value, why, source, now: ask.now.grace.clone() }, problems)
 }
@@ -224,12 +249,18 @@ fn does_not_fit(ask: &Ask, delay: Duration, drain: Duration, spare: Duration, ca
     let by_check = ask.flow.0 == Flow::HealthChecks && delay > quick && ask.ways.iter().any(|way| way.checks());
     let second = Duration::from_secs(1);
     let way_out = if by_check && quick + drain + spare < cap {
-        format!("shorten the health check to interval 5, threshold 2, time-out 3: then a delay of {} is enough", seconds(quick))
+        format!(
+            "shorten the health check to interval 5, threshold 2, time-out 3: then a delay of {} is enough",
+            seconds(quick)
+        )
     } else if delay + spare + LEAST_DRAIN < cap {
         let left = cap.saturating_sub(delay + spare + second);
         format!("only {} are left for the drain: let no request take longer (--p99)", seconds(left))
     } else {
-        format!("the delay alone leaves no room: {} at the most with a drain of 10", seconds(cap.saturating_sub(LEAST_DRAIN + spare + second)))
+        format!(
+            "the delay alone leaves no room: {} at the most with a drain of 10",
+            seconds(cap.saturating_sub(LEAST_DRAIN + spare + second))
+        )
     };
     format!("{platform} waits {limit} s at the most, and {sum}. {}", capital(&way_out))
 }
@@ -241,15 +272,22 @@ fn deregistration(ask: &Ask, delay: Duration, drain: Duration) -> Number {
             match ask.p99 {
                 Some(p99) => {
                     let value = p99 * 2 + ask.hook + REQUEST_SPARE;
-                    let sum = format!("2 × p99 {} + hook {} + 20 = {}", seconds(p99), seconds(ask.hook), seconds(value));
+                    let sum =
+                        format!("2 × p99 {} + hook {} + 20 = {}", seconds(p99), seconds(ask.hook), seconds(value));
                     (value, format!("{before}: {sum}"), "the rule of thumb of a published experiment")
                 }
-                None => (drain, format!("{before}: as long as the drain"), "the ECS page on optimizing connection draining"),
+                None => {
+                    (drain, format!("{before}: as long as the drain"), "the ECS page on optimizing connection draining")
+                }
             }
         }
         Flow::HealthChecks | Flow::Concurrent => (
             delay + drain,
-            format!("D {} + G {}: it runs beside them, and then the balancer cuts what is left", seconds(delay), seconds(drain)),
+            format!(
+                "D {} + G {}: it runs beside them, and then the balancer cuts what is left",
+                seconds(delay),
+                seconds(drain)
+            ),
             "the API of Elastic Load Balancing",
         ),
     };
@@ -266,7 +304,7 @@ fn check_reason(ask: &Ask) -> String {
 fn notes(ask: &Ask, delay: Duration, flips: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let quick = QUICK.detect() + SPARE;
-    if flips && delay > quick && ask.check.detect() > QUICK.detect() {
+    if flips && delay >= quick + WORTH_A_WORD && ask.check.detect() > QUICK.detect() {
         notes.push(format!(
             "cheaper: interval 5, threshold 2 and time-out 3 in the health check make a delay of {} s enough",
             seconds(quick)
@@ -285,7 +323,11 @@ fn notes(ask: &Ask, delay: Duration, flips: bool) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if ask.by(Way::Nlb) && ask.by_address && ask.flow.0 != Flow::Sequential && ask.platform == Some(Platform::EcsFargate) {
+    if ask.by(Way::Nlb)
+        && ask.by_address
+        && ask.flow.0 != Flow::Sequential
+        && ask.platform == Some(Platform::EcsFargate)
+    {
         notes.push(
             "an NLB was seen to send new connections for two minutes more (LD015); on Fargate that cannot be covered"
                 .to_owned(),
@@ -298,20 +340,25 @@ fn notes(ask: &Ask, delay: Duration, flips: bool) -> Vec<String> {
         ));
     }
     if ask.platform == Some(Platform::Nomad) {
-        notes.push("the client caps kill_timeout at its max_kill_timeout (30 s by default) without a word: raise it there".to_owned());
+        notes.push(
+            "the client caps kill_timeout at its max_kill_timeout (30 s by default) without a word: raise it there"
+                .to_owned(),
+        );
     }
     if let Some(seen) = &ask.seen {
         match seen.judge() {
             None => notes.push("no report says anything about the delay".to_owned()),
             Some(judged) if judged.sure == Sure::No => notes.push(
-                "requests still arrived when the delay ended: that number is a guess until a report shows the end".to_owned(),
+                "requests still arrived when the delay ended: that number is a guess until a report shows the end"
+                    .to_owned(),
             ),
             Some(_) => {}
         }
         if seen.killed() > 0 {
             notes.push(format!(
                 "{} of {} stops ended in SIGKILL: the drain timeout was too short, or the server never ends by itself",
-                seen.killed(), seen.stops.len()
+                seen.killed(),
+                seen.stops.len()
             ));
         }
     }

@@ -36,11 +36,7 @@ fn one(plan: &Plan, sources: &Sources) -> Value {
         ])
     });
     let snippets = snippet::all(plan).into_iter().map(|snippet| {
-        object([
-            ("title", snippet.title.into()),
-            ("language", snippet.language.into()),
-            ("text", snippet.text.into()),
-        ])
+        object([("title", snippet.title.into()), ("language", snippet.language.into()), ("text", snippet.text.into())])
     });
     object([
         ("name", ask.name.as_str().into()),
@@ -92,6 +88,7 @@ fn seen(seen: &Seen) -> Value {
         let last = stop.last.as_ref();
         object([
             ("file", stop.file.as_str().into()),
+            ("line", count(stop.line)),
             ("last_s", last.ok().map(|last| last.at).into()),
             ("still_arriving", last.is_ok_and(|last| last.cut).into()),
             ("why_not", last.err().map(String::as_str).into()),
@@ -105,7 +102,7 @@ fn seen(seen: &Seen) -> Value {
         ("judged", count(judged.map_or(0, |judged| judged.stops))),
         ("earliest_s", judged.map(|judged| judged.earliest).into()),
         ("latest_s", judged.map(|judged| judged.latest).into()),
-        ("spread_s", judged.map(|judged| judged.latest - judged.earliest).into()),
+        ("spread_s", judged.map(|judged| judged.latest.saturating_sub(judged.earliest)).into()),
         ("delay_s", judged.map(|judged| judged.delay).into()),
         ("sure", judged.map(|judged| judged.sure.word()).into()),
         ("told", judged.map(|judged| format!("{}; {}", judged.told(), judged.how_sure())).into()),

@@ -19,7 +19,6 @@ pub mod seen;
 pub mod snippet;
 mod text;
 
-
 use crate::check::flow::Flow;
 use crate::check::settings::Given;
 use crate::check::source::Problem;
@@ -30,18 +29,20 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Compute the numbers of a stop: delay, drain timeout, grace period and what the balancer needs.
+/// Compute the numbers of a stop, each with its reason.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct Args {
     /// Files and directories of a deployment, as for check
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What stops the server: ecs-fargate, ecs-ec2, kubernetes, compose, docker or nomad
-    #[arg(long, value_name = "PLATFORM")]
+    /// What stops the server:
+    /// ecs-fargate, ecs-ec2, kubernetes, compose, docker or nomad
+    #[arg(long, value_name = "PLATFORM", verbatim_doc_comment)]
     platform: Option<String>,
-    /// How requests reach it: alb, nlb, service-connect, cloud-map, kube-proxy or haproxy; may be said more than once
-    #[arg(long, value_name = "WAY")]
+    /// How requests reach it; may be said more than once:
+    /// alb, nlb, service-connect, cloud-map, kube-proxy or haproxy
+    #[arg(long, value_name = "WAY", verbatim_doc_comment)]
     lb: Vec<String>,
     /// The balancer's health check: from one to the next
     #[arg(long, value_name = "TIME")]
@@ -77,7 +78,7 @@ pub struct Args {
 
 const AFTER: &str = "\
 Times are 15s, 1m30s, 500ms or bare seconds. What a flag says beats what the files say.
-Exit status: 0 planned, 1 it does not fit into what the platform takes, 2 something could not be read.";
+Exit status: 0 planned, 1 it does not fit into what the platform takes, 2 something is unreadable.";
 
 /// The exit status when the platform does not wait for so long.
 const DOES_NOT_FIT: u8 = 1;
@@ -193,7 +194,9 @@ fn read_args(args: &Args) -> Result<(Flags, Given, bool), Vec<String>> {
             Err(why) => errors.push(why),
         }
     }
-    for (name, text, to) in [("interval", &args.interval, &mut flags.interval), ("timeout", &args.timeout, &mut flags.timeout)] {
+    for (name, text, to) in
+        [("interval", &args.interval, &mut flags.interval), ("timeout", &args.timeout, &mut flags.timeout)]
+    {
         match text.as_deref().map(duration::parse).transpose() {
             Ok(Some(time)) if time.is_zero() => errors.push(format!("--{name} 0: a time is wanted here")),
             Ok(time) => *to = time,

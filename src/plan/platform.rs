@@ -128,6 +128,16 @@ impl Platform {
         }
     }
 
+    /// What a deploy replaces one by one.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::EcsFargate | Self::EcsEc2 | Self::Nomad => "task",
+            Self::Kubernetes => "pod",
+            Self::Compose | Self::Docker => "container",
+        }
+    }
+
     /// The longest grace period it takes.
     #[must_use]
     pub const fn cap(self) -> Option<Duration> {

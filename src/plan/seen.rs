@@ -23,6 +23,8 @@ pub struct Seen {
 pub struct Stop {
     /// The file that tells of it.
     pub file: String,
+    /// Its line there, from 1.
+    pub line: usize,
     /// What it says about the delay, or why it says nothing.
     pub last: Result<Last, String>,
     /// How long the drain took, when there was one.
@@ -96,15 +98,17 @@ fn read_one(source: Source, seen: &mut Seen, problems: &mut Vec<Problem>) {
     let mut sources = Sources::default();
     let file = sources.add(source);
     let source = sources.get(file);
-    let lines: Vec<(usize, &str)> = source.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).collect();
-    let by_line = lines.len() > 1 && lines.iter().all(|(_, line)| line.trim_start().starts_with('{') && line.trim_end().ends_with('}'));
+    let lines: Vec<(usize, &str)> =
+        source.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).collect();
+    let by_line = lines.len() > 1
+        && lines.iter().all(|(_, line)| line.trim_start().starts_with('{') && line.trim_end().ends_with('}'));
     let texts = if by_line { lines } else { vec![(0, source.text.as_str())] };
     for (line, text) in texts {
         let problem = |at: usize, message: String| Problem { file: source.name.clone(), line: Some(at), message };
         match tree::parse(file, text) {
             Ok(documents) => {
                 for document in documents {
-                    match stop(&source.name, &document) {
+                    match stop(&source.name, line + 1, &document) {
                         Ok(stop) => seen.stops.push(stop),
                         Err(why) => problems.push(problem(line + 1, why)),
                     }
@@ -118,7 +122,7 @@ fn read_one(source: Source, seen: &mut Seen, problems: &mut Vec<Problem>) {
     }
 }
 
-fn stop(file: &str, report: &Rc<Node>) -> Result<Stop, String> {
+fn stop(file: &str, line: usize, report: &Rc<Node>) -> Result<Stop, String> {
     let Some(outcome) = report.get("outcome").and_then(|outcome| outcome.text()) else {
         return Err("not a report of lameduck: it has no outcome".to_owned());
     };
@@ -129,11 +133,13 @@ fn stop(file: &str, report: &Rc<Node>) -> Result<Stop, String> {
     }
     let phase = |name: &str| {
         let phases = report.get("phases")?;
-        let phase = phases.items().iter().find(|phase| phase.get("phase").and_then(|name| name.text()) == Some(name))?;
+        let phase =
+            phases.items().iter().find(|phase| phase.get("phase").and_then(|name| name.text()) == Some(name))?;
         seconds(phase, "seconds")
     };
     Ok(Stop {
         file: file.to_owned(),
+        line,
         last: last(outcome, report, phase("lame-duck")),
         drain: phase("draining").filter(|_| outcome == "exited"),
         killed: outcome == "killed",
@@ -190,7 +196,7 @@ impl Seen {
         let cut = lasts.iter().filter(|last| last.cut).count();
         // Half of what they differ by, but a few stops differ by chance.
         let least = Duration::from_secs(if lasts.len() < 5 { 5 } else { 2 });
-        let spare = ((latest - earliest) / 2).max(least);
+        let spare = (latest.saturating_sub(earliest) / 2).max(least);
         let longest = lasts.iter().filter(|last| last.cut).map(|last| last.delay).max().unwrap_or_default();
         let sure = match lasts.len() {
             _ if cut > 0 => Sure::No,
@@ -202,10 +208,11 @@ impl Seen {
         Some(Judged { stops: lasts.len(), earliest, latest, cut, spare, delay, sure })
     }
 
-    /// The longest drain that ended by itself.
+    /// The longest drain that ended by itself, and how many did.
     #[must_use]
-    pub fn longest_drain(&self) -> Option<Duration> {
-        self.stops.iter().filter_map(|stop| stop.drain).max()
+    pub fn longest_drain(&self) -> Option<(Duration, usize)> {
+        let drains = || self.stops.iter().filter_map(|stop| stop.drain);
+        drains().max().map(|longest| (longest, drains().count()))
     }
 
     /// How many stops ended in SIGKILL.
@@ -226,7 +233,8 @@ impl Judged {
             1 => format!("in the one stop that was seen the last request came after {} s", seconds(self.latest)),
             stops => format!(
                 "in {stops} stops the last request came after {} to {} s",
-                seconds(self.earliest), seconds(self.latest)
+                seconds(self.earliest),
+                seconds(self.latest)
             ),
         };
         match self.sure {
@@ -242,10 +250,14 @@ impl Judged {
     #[must_use]
     pub fn how_sure(&self) -> String {
         match self.sure {
-            Sure::No => "not sure: the end was not seen".to_owned(),
+            Sure::No => "not at all: the end was not seen".to_owned(),
             Sure::Little => format!("little: from {} only; five are few, twenty are good", stops(self.stops)),
-            Sure::Fairly => format!("fairly: {}; the next is later than all of them once in {}", stops(self.stops), self.stops + 1),
-            Sure::Well => format!("well: {}; the next is later than all of them once in {}", stops(self.stops), self.stops + 1),
+            Sure::Fairly => {
+                format!("fairly: {}; the next is later than all of them once in {}", stops(self.stops), self.stops + 1)
+            }
+            Sure::Well => {
+                format!("well: {}; the next is later than all of them once in {}", stops(self.stops), self.stops + 1)
+            }
         }
     }
 }

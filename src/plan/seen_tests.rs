@@ -122,5 +122,5 @@ fn drains_that_were_killed_tell_no_length() {
     let (seen, _) = read_texts("killed", &[&text]);
     assert_eq!((seen.longest_drain(), seen.killed()), (None, 1));
     let (seen, _) = read_texts("drained", &[&report("1.0", "10.0", "")]);
-    assert_eq!((seen.longest_drain(), seen.killed()), (Some(seconds(1.5)), 0));
+    assert_eq!((seen.longest_drain(), seen.killed()), (Some((seconds(1.5), 1)), 0));
 }

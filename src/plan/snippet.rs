@@ -81,13 +81,17 @@ fn task_definition(plan: &Plan) -> Snippet {
         .iter()
         .map(|(name, value)| format!("        {{ \"name\": \"{name}\", \"value\": \"{value}\" }}"))
         .collect();
-    let launch =
-        if plan.ask.platform == Some(Platform::EcsFargate) { "  \"requiresCompatibilities\": [\"FARGATE\"],\n" } else { "" };
+    let launch = if plan.ask.platform == Some(Platform::EcsFargate) {
+        "  \"requiresCompatibilities\": [\"FARGATE\"],\n"
+    } else {
+        ""
+    };
     let text = format!(
         "{{\n  \"family\": \"{name}\",\n{launch}  \"containerDefinitions\": [\n    {{\n      \"name\": \"{name}\",\n      \
          \"image\": \"{name}\",\n      \"essential\": true,\n      \"environment\": [\n{}\n      ],\n      \
          \"stopTimeout\": {}\n    }}\n  ]\n}}\n",
-        pairs.join(",\n"), seconds(plan.grace.value)
+        pairs.join(",\n"),
+        seconds(plan.grace.value)
     );
     Snippet { title: "task definition", language: "json", text }
 }
@@ -104,11 +108,15 @@ fn target_group(plan: &Plan) -> Snippet {
             text,
             "aws elbv2 modify-target-group --target-group-arn \"$TARGET_GROUP\" \\\n  --health-check-interval-seconds {} \
              --health-check-timeout-seconds {} \\\n  --unhealthy-threshold-count {} --healthy-threshold-count {}{port}",
-            seconds(check.interval), seconds(check.timeout), check.unhealthy, check.healthy
+            seconds(check.interval),
+            seconds(check.timeout),
+            check.unhealthy,
+            check.healthy
         );
     }
     let cuts = "target_health_state.unhealthy.connection_termination.enabled";
-    let keep = if plan.flips && plan.ask.by(Way::Nlb) { format!(" \\\n  Key={cuts},Value=false") } else { String::new() };
+    let keep =
+        if plan.flips && plan.ask.by(Way::Nlb) { format!(" \\\n  Key={cuts},Value=false") } else { String::new() };
     if let Some(deregistration) = &plan.deregistration {
         let _ = writeln!(
             text,
@@ -122,9 +130,9 @@ fn target_group(plan: &Plan) -> Snippet {
 
 fn manifests(plan: &Plan) -> Snippet {
     let name = name(plan);
-    let env = variables(plan)
-        .iter()
-        .fold(String::new(), |text, (name, value)| format!("{text}            - {{ name: {name}, value: {value:?} }}\n"));
+    let env = variables(plan).iter().fold(String::new(), |text, (name, value)| {
+        format!("{text}            - {{ name: {name}, value: {value:?} }}\n")
+    });
     let mut text = format!(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\nspec:\n  replicas: 2\n  selector:\n    \
          matchLabels: {{ app: {name} }}\n  strategy:\n    rollingUpdate: {{ maxUnavailable: 0, maxSurge: 1 }}\n  template:\n    \
@@ -159,7 +167,10 @@ fn alb_annotations(plan: &Plan) -> String {
         rows.push(("healthy-threshold-count", check.healthy.to_string()));
     }
     if let Some(deregistration) = &plan.deregistration {
-        rows.push(("target-group-attributes", format!("deregistration_delay.timeout_seconds={}", seconds(deregistration.value))));
+        rows.push((
+            "target-group-attributes",
+            format!("deregistration_delay.timeout_seconds={}", seconds(deregistration.value)),
+        ));
     }
     annotations("alb.ingress.kubernetes.io/", &rows)
 }
@@ -173,18 +184,23 @@ fn nlb_annotations(plan: &Plan) -> String {
         rows.push(("healthcheck-healthy-threshold", check.healthy.to_string()));
     }
     if let Some(deregistration) = &plan.deregistration {
-        rows.push(("target-group-attributes", format!("deregistration_delay.timeout_seconds={}", seconds(deregistration.value))));
+        rows.push((
+            "target-group-attributes",
+            format!("deregistration_delay.timeout_seconds={}", seconds(deregistration.value)),
+        ));
     }
     annotations("service.beta.kubernetes.io/aws-load-balancer-", &rows)
 }
 
 fn annotations(prefix: &str, rows: &[(&str, String)]) -> String {
-    rows.iter().fold("  annotations:\n".to_owned(), |text, (name, value)| format!("{text}    {prefix}{name}: {value:?}\n"))
+    rows.iter()
+        .fold("  annotations:\n".to_owned(), |text, (name, value)| format!("{text}    {prefix}{name}: {value:?}\n"))
 }
 
 fn compose(plan: &Plan) -> Snippet {
     let name = name(plan);
-    let environment = variables(plan).iter().fold(String::new(), |text, (name, value)| format!("{text}      {name}: {value:?}\n"));
+    let environment =
+        variables(plan).iter().fold(String::new(), |text, (name, value)| format!("{text}      {name}: {value:?}\n"));
     let text = format!(
         "services:\n  {name}:\n    image: {name}\n    environment:\n{environment}    stop_grace_period: {}s\n",
         seconds(plan.grace.value)
@@ -193,16 +209,19 @@ fn compose(plan: &Plan) -> Snippet {
 }
 
 fn docker(plan: &Plan) -> Snippet {
-    let environment = variables(plan).iter().fold(String::new(), |text, (name, value)| format!("{text} \\\n  -e {name}={value}"));
+    let environment =
+        variables(plan).iter().fold(String::new(), |text, (name, value)| format!("{text} \\\n  -e {name}={value}"));
     let text = format!("docker run --stop-timeout {}{environment} \\\n  {}\n", seconds(plan.grace.value), name(plan));
     Snippet { title: "command line", language: "sh", text }
 }
 
 fn nomad(plan: &Plan) -> Snippet {
-    let environment = variables(plan).iter().fold(String::new(), |text, (name, value)| format!("{text}    {name} = {value:?}\n"));
+    let environment =
+        variables(plan).iter().fold(String::new(), |text, (name, value)| format!("{text}    {name} = {value:?}\n"));
     let text = format!(
         "task \"{}\" {{\n  kill_signal  = \"SIGTERM\"\n  kill_timeout = \"{}s\"\n  env {{\n{environment}  }}\n}}\n",
-        name(plan), seconds(plan.grace.value)
+        name(plan),
+        seconds(plan.grace.value)
     );
     Snippet { title: "job file", language: "hcl", text }
 }
@@ -214,7 +233,10 @@ fn haproxy(plan: &Plan) -> Snippet {
             text,
             "backend {name}\n    option httpchk GET /readyz\n    timeout check {}\n    default-server check port {HEALTH_PORT} inter {} \
              fall {} rise {}\n    server {name}1 ADDRESS:8080\n",
-            Written(check.timeout), Written(check.interval), check.unhealthy, check.healthy,
+            Written(check.timeout),
+            Written(check.interval),
+            check.unhealthy,
+            check.healthy,
             name = name(plan)
         );
     }

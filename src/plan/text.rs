@@ -1,9 +1,9 @@
 //! A plan for people.
 
 use super::compute::{Number, Plan};
+use super::platform::{HealthCheck, Platform};
 use super::snippet;
-use super::platform::Platform;
-use crate::check::fact::{Cited, seconds};
+use crate::check::fact::{Cited, Shown, seconds};
 use crate::check::source::Sources;
 use std::fmt::Write as _;
 
@@ -30,47 +30,48 @@ fn one(out: &mut String, plan: &Plan, sources: &Sources) {
     let ways: Vec<&str> = ask.ways.iter().map(|way| way.name()).collect();
     let behind = if ways.is_empty() { String::new() } else { format!(", reached by {}", ways.join(" and ")) };
     let _ = writeln!(out, "{}{on}{behind}", ask.name);
-    paragraph(out, "", &format!("flow {}: {}", ask.flow.0.word(), ask.flow.1));
+    if !ways.is_empty() {
+        paragraph(out, "", &format!("flow {}: {}", ask.flow.0.word(), ask.flow.1));
+    }
     out.push('\n');
     number(out, "delay", &plan.delay, sources);
     number(out, "drain timeout", &plan.drain, sources);
-    let field = ask.platform.map_or("grace period", |platform| Platform::grace(platform).0);
-    number(out, field, &plan.grace, sources);
+    number(out, grace_name(plan), &plan.grace, sources);
     if let Some(deregistration) = &plan.deregistration {
         number(out, "deregistration delay", deregistration, sources);
     }
     if let Some((check, why)) = &plan.check {
-        let now: Vec<&Cited> =
-            [&ask.now.interval, &ask.now.unhealthy, &ask.now.timeout, &ask.now.healthy].into_iter().flatten().collect();
-        let values: Vec<&str> = now.iter().map(|cited| cited.value.as_str()).collect();
-        let place = now.first().map_or_else(String::new, |cited| place(cited, sources));
-        let now = if now.is_empty() { String::new() } else { format!("now {}{place}", values.join(", ")) };
-        row(
-            out,
-            "health check",
-            &format!(
-                "interval {}, unhealthy after {}, time-out {}, healthy after {}",
-                seconds(check.interval), check.unhealthy, seconds(check.timeout), check.healthy
-            ),
-            &now,
-        );
+        row(out, "health check", &told(&check_words(*check)), "");
         paragraph(out, "    ", why);
+        if let [Some(interval), Some(unhealthy), Some(timeout), Some(healthy)] =
+            [&ask.now.interval, &ask.now.unhealthy, &ask.now.timeout, &ask.now.healthy]
+        {
+            let now = [interval, unhealthy, timeout, healthy].map(|cited| cited.value.clone());
+            paragraph(out, "    ", &format!("now {}{}", told(&now), place(interval, sources)));
+        }
     }
     cost(out, plan);
     if let Some(seen) = &ask.seen {
         let _ = writeln!(out, "  {:<22}{} in all", "reports", seen.stops.len());
         if let Some(judged) = seen.judge() {
             paragraph(out, "    ", &judged.told());
-            paragraph(out, "    ", &format!("sure: {}", judged.how_sure()));
+            paragraph(out, "    ", &format!("how sure: {}", judged.how_sure()));
         }
         for stop in &seen.stops {
             if let Err(why) = &stop.last {
-                paragraph(out, "    ", &format!("{} does not count: {why}", stop.file));
+                paragraph(out, "    ", &format!("{}:{} does not count: {why}", stop.file, stop.line));
             }
         }
-        let connections = seen.stops.iter().filter(|stop| stop.last.as_ref().is_ok_and(|last| last.connections_only)).count();
+        let connections =
+            seen.stops.iter().filter(|stop| stop.last.as_ref().is_ok_and(|last| last.connections_only)).count();
         if connections > 0 {
-            paragraph(out, "    ", &format!("{connections} of them saw only connections: requests on those that are kept alive are missing"));
+            paragraph(
+                out,
+                "    ",
+                &format!(
+                    "{connections} of them saw only connections: requests on those that are kept alive are missing"
+                ),
+            );
         }
     }
     out.push('\n');
@@ -94,9 +95,24 @@ fn one(out: &mut String, plan: &Plan, sources: &Sources) {
     }
 }
 
+/// A health check: interval, threshold, time-out, the other threshold.
+fn told([interval, unhealthy, timeout, healthy]: &[String; 4]) -> String {
+    format!("interval {interval}, unhealthy after {unhealthy}, time-out {timeout}, healthy after {healthy}")
+}
+
+fn check_words(check: HealthCheck) -> [String; 4] {
+    let time = |duration: std::time::Duration| duration.shown();
+    [time(check.interval), check.unhealthy.to_string(), time(check.timeout), check.healthy.to_string()]
+}
+
+fn grace_name(plan: &Plan) -> &'static str {
+    plan.ask.platform.map_or("grace period", |platform| platform.grace().0)
+}
+
 fn cost(out: &mut String, plan: &Plan) {
     let cost = plan.cost;
-    let each = format!("{} s, at the most {} s a task", seconds(cost.least), seconds(cost.most));
+    let unit = plan.ask.platform.map_or("container", Platform::unit);
+    let each = format!("{} s for each {unit}, {} s at the most", seconds(cost.least), seconds(cost.most));
     row(out, "cost of a deploy", &each, "");
     if let Some(batches) = cost.batches.filter(|batches| *batches > 1) {
         let all = cost.most * u32::try_from(batches).unwrap_or(u32::MAX);
@@ -107,7 +123,8 @@ fn cost(out: &mut String, plan: &Plan) {
 
 fn number(out: &mut String, name: &str, number: &Number, sources: &Sources) {
     let value = format!("{} s", seconds(number.value));
-    let now = number.now.as_ref().map_or_else(String::new, |cited| format!("now {}{}", cited.value, place(cited, sources)));
+    let now =
+        number.now.as_ref().map_or_else(String::new, |cited| format!("now {}{}", cited.value, place(cited, sources)));
     row(out, name, &value, &now);
     paragraph(out, "    ", &number.why);
     paragraph(out, "    ", &format!("source: {}", number.source));
@@ -123,7 +140,9 @@ fn place(cited: &Cited, sources: &Sources) -> String {
 }
 
 fn row(out: &mut String, name: &str, value: &str, now: &str) {
-    let line = format!("  {name:<22}{value:<8}  {now}");
+    // terminationGracePeriodSeconds is longer than the column.
+    let name = format!("{name:<20}");
+    let line = format!("  {name}  {value:<8}  {now}");
     let _ = writeln!(out, "{}", line.trim_end());
 }
 

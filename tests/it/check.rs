@@ -1,34 +1,12 @@
 //! `lameduckctl check` on the scenarios below `tests/check`: each folder holds the files of a deployment and
 //! what is said about them. tests/check/README.md tells how to add one.
 
+use crate::support::scenarios::{compare, folders, nothing_differs, run, run_on, schema, transcript};
+use crate::support::schema::faults;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check")
-}
-
-/// A scenario's own words for the command line, or all of its files.
-fn words(scenario: &Path) -> Vec<String> {
-    if let Ok(text) = fs::read_to_string(scenario.join("command")) {
-        return text.split_whitespace().map(str::to_owned).collect();
-    }
-    let names = fs::read_dir(scenario).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.filter(|name| name != "expected").collect();
-    names.sort();
-    names
-}
-
-/// What the program prints in that format, and its exit status.
-fn run(scenario: &Path, format: &str) -> (String, i32) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
-    command.arg("check").args(words(scenario)).args(["--format", format]).current_dir(scenario);
-    let output = command.output().expect("lameduckctl runs");
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(!errors.contains("panicked"), "{}: {errors}", scenario.display());
-    (String::from_utf8(output.stdout).unwrap() + &errors, output.status.code().expect("an exit status"))
-}
+use std::process::{Command, Stdio};
 
 /// JSON as it is compared: indented, and of SARIF without the list of rules, which is the same everywhere.
 fn indented(text: &str) -> String {
@@ -44,33 +22,184 @@ fn indented(text: &str) -> String {
     serde_json::to_string_pretty(&value).unwrap() + "\n"
 }
 
-/// All that a scenario prints, by the name of the file that keeps it.
-fn printed(scenario: &Path) -> [(&'static str, String); 3] {
-    let (text, status) = run(scenario, "text");
-    let (json, _) = run(scenario, "json");
-    let (sarif, _) = run(scenario, "sarif");
-    let transcript = format!("$ lameduckctl check {}\n{text}exit {status}\n", words(scenario).join(" "));
-    [("report.txt", transcript), ("report.json", indented(&json)), ("report.sarif", indented(&sarif))]
+#[test]
+fn every_scenario_prints_what_is_expected_of_it() {
+    let (json_schema, sarif_schema) = (schema("examples/check/schema.json"), schema("tests/check/sarif.schema.json"));
+    let mut wrong = Vec::new();
+    for scenario in folders("check") {
+        compare(&scenario, "report.txt", &transcript("check", &scenario), &mut wrong);
+        for (format, name, schema) in [("json", "report.json", &json_schema), ("sarif", "report.sarif", &sarif_schema)]
+        {
+            let (text, _) = run_on("check", &scenario, &["--format", format]);
+            compare(&scenario, name, &indented(&text), &mut wrong);
+            let faults = faults(schema, &serde_json::from_str(&text).unwrap());
+            assert_eq!(faults, Vec::<String>::new(), "{} as {format}", scenario.display());
+        }
+    }
+    nothing_differs(&wrong);
 }
 
 #[test]
-fn every_scenario_prints_what_is_expected_of_it() {
-    let bless = std::env::var_os("LAMEDUCK_BLESS").is_some();
-    let mut scenarios: Vec<PathBuf> = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    scenarios.retain(|path| path.is_dir());
-    scenarios.sort();
-    assert!(!scenarios.is_empty());
-    let mut wrong = Vec::new();
-    for scenario in scenarios {
-        for (name, found) in printed(&scenario) {
-            let file = scenario.join("expected").join(name);
-            if bless {
-                fs::create_dir_all(file.parent().unwrap()).unwrap();
-                fs::write(&file, &found).unwrap();
-            } else if fs::read_to_string(&file).ok().as_ref() != Some(&found) {
-                wrong.push(format!("{} is now\n{found}", file.display()));
-            }
+fn the_annotations_for_github_name_file_line_and_rule() {
+    let scenario = folders("check").into_iter().find(|path| path.ends_with("ecs-ld002-broken")).unwrap();
+    let (text, status) = run_on("check", &scenario, &["--format", "github"]);
+    let (place, message) = text.trim_end().split_once("title=LD002 budget::").expect("one annotation");
+    assert_eq!((place, status), ("::error file=task.json,line=19,col=20,", 1));
+    assert!(message.ends_with("%0ASet stopTimeout to 50, or shorten delay or drain by 5 s."), "{message}");
+    // What could not be read is one too.
+    let scenario = folders("check").into_iter().find(|path| path.ends_with("bad-truncated")).unwrap();
+    let (text, status) = run_on("check", &scenario, &["--format", "github"]);
+    assert!(text.starts_with("::error file=bad.json,line=17,title=unreadable::"), "{text}");
+    assert_eq!(status, 2);
+}
+
+/// A file of its own for one test.
+struct Scratch(PathBuf);
+
+// === impl Scratch ===
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let directory = std::env::temp_dir().join(format!("lameduck-check-{}-{name}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        Self(directory)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.join(name), text).unwrap();
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const TASK: &str = "{\"family\": \"web\", \"containerDefinitions\": [{\"name\": \"web\", \"image\": \"web\"}]}";
+
+#[test]
+fn a_file_too_large_is_refused_unread_and_the_others_are_checked() {
+    let scratch = Scratch::new("large");
+    fs::File::create(scratch.0.join("large.json")).unwrap().set_len(100 * 1024 * 1024).unwrap();
+    scratch.write("task.json", TASK);
+    // Less memory than the file has bytes: it is not read to be refused.
+    let shell = "ulimit -v 65536; exec \"$0\" check large.json task.json";
+    let output = Command::new("sh")
+        .args(["-c", shell, env!("CARGO_BIN_EXE_lameduckctl")])
+        .current_dir(&scratch.0)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("large.json: larger than the 64 MB that are read\n"), "{text}");
+    assert!(text.contains("2 files: 0 errors"), "{text}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn standard_input_is_read_as_far_as_a_file_would_be() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lameduckctl"))
+        .args(["check", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let megabyte = vec![b' '; 1024 * 1024];
+    let sent = (0..100).take_while(|_| input.write_all(&megabyte).is_ok()).count();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("-: larger than the 64 MB"), "{text}");
+    assert!((64..100).contains(&sent), "{sent} MB were taken");
+}
+
+#[test]
+fn the_number_of_values_in_a_file_has_a_limit_and_so_has_the_memory() {
+    let scratch = Scratch::new("many");
+    scratch.write("many.json", &format!("[{}0]", "0,".repeat(2_000_000)));
+    scratch.write("task.json", TASK);
+    let shell = "ulimit -v 1048576; exec \"$0\" check many.json task.json";
+    let output = Command::new("sh")
+        .args(["-c", shell, env!("CARGO_BIN_EXE_lameduckctl")])
+        .current_dir(&scratch.0)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("many.json:1: more than the 2000000 values that are read of one file\n"), "{text}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_template_that_was_not_rendered_is_named_as_one() {
+    let scratch = Scratch::new("template");
+    scratch.write("deployment.yaml", "kind: Deployment\nmetadata:\n  name: {{ .Values.name }}\n");
+    let (text, status) = run(&scratch.0, &["check", "deployment.yaml"]);
+    assert!(text.starts_with("deployment.yaml:3: ") && text.contains("a template has to be rendered first"), "{text}");
+    assert_eq!(status, 2);
+}
+
+#[test]
+fn all_that_is_wrong_with_the_command_line_is_told_at_once() {
+    let words =
+        ["check", "--format", "xml", "--fail-on", "info", "--set", "p99", "--ignore", "LD999", "--flow", "x", "a"];
+    let (text, status) = run(Path::new("/"), &words);
+    assert_eq!((text.lines().count(), status), (5, 2), "{text}");
+    assert!(text.lines().all(|line| line.starts_with("lameduckctl: --")), "{text}");
+}
+
+/// The text between two marks of README.md; with `LAMEDUCK_BLESS` it becomes `new`.
+fn in_the_readme(mark: &str, new: Option<&str>) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(&file).unwrap();
+    let (before, rest) = readme.split_once(&format!("<!-- {mark}: begin")).expect("the beginning");
+    let (comment, rest) = rest.split_once("-->\n").expect("the end of its comment");
+    let end = format!("<!-- {mark}: end -->");
+    let (between, after) = rest.split_once(&end).expect("the end");
+    if let Some(new) = new.filter(|_| std::env::var_os("LAMEDUCK_BLESS").is_some()) {
+        fs::write(&file, format!("{before}<!-- {mark}: begin{comment}-->\n{new}{end}{after}")).unwrap();
+        return new.to_owned();
+    }
+    between.to_owned()
+}
+
+#[test]
+fn the_readme_has_the_table_of_the_rules() {
+    let cell = |text: &str| text.replace('|', "\\|");
+    let rows: Vec<String> = lameduck::check::rules::RULES
+        .iter()
+        .map(|rule| format!("| {} | {} | {} | {} |", rule.id, rule.name, cell(rule.formula), cell(rule.severity)))
+        .collect();
+    let rows = rows.join("\n") + "\n";
+    let table = format!("| rule | name | must hold | else |\n|---|---|---|---|\n{rows}");
+    assert_eq!(in_the_readme("rules", Some(&table)), table, "LAMEDUCK_BLESS=1 writes it");
+}
+
+#[test]
+fn the_readme_has_the_formats_that_are_read() {
+    let written = in_the_readme("formats", None);
+    let listed: Vec<&str> =
+        written.lines().map(|line| line.trim_start_matches("- ").split(':').next().unwrap()).collect();
+    let known: Vec<&str> = lameduck::check::load::FORMATS.iter().map(|format| format.name).collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn the_hook_for_pre_commit_runs_what_there_is() {
+    let hooks = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".pre-commit-hooks.yaml")).unwrap();
+    let entry = hooks.lines().find_map(|line| line.trim_start().strip_prefix("entry: ")).expect("an entry");
+    let (program, subcommand) = entry.split_once(' ').unwrap();
+    assert!(env!("CARGO_BIN_EXE_lameduckctl").ends_with(program));
+    assert_eq!(run(Path::new("/"), &[subcommand, "--help"]).1, 0);
+}
+
+#[test]
+fn help_pages_fit_into_a_terminal() {
+    for words in [&["--help"] as &[&str], &["check", "--help"], &["rules", "--help"], &["plan", "--help"]] {
+        let (text, status) = run(Path::new("/"), words);
+        assert_eq!(status, 0);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 100, "{words:?}: {line}");
         }
     }
-    assert!(wrong.is_empty(), "{}\nLAMEDUCK_BLESS=1 accepts what is new", wrong.join("\n"));
 }

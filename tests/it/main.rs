@@ -22,6 +22,8 @@ mod forward;
 mod idle;
 mod log;
 mod place;
+#[cfg(feature = "ctl")]
+mod plan;
 mod reap;
 mod servers;
 mod shells;

@@ -3,7 +3,27 @@
 use crate::check::rules::{RULES, Rule};
 use std::fmt::Write as _;
 
-/// All rules, a line each.
+/// The letters of the formulas.
+const LETTERS: [(&str, &str); 10] = [
+    ("P", "pre-stop hook of Kubernetes"),
+    ("D", "delay: how long the server serves on after the stop signal"),
+    ("G", "drain timeout: from the graceful signal to SIGKILL"),
+    ("B", "buffer: what is to be left over"),
+    ("K", "what the platform waits before it kills"),
+    ("I", "interval of the balancer's health check"),
+    ("U", "its unhealthy threshold: so many failures in a row"),
+    ("T", "its time-out"),
+    ("R", "deregistration delay of the target group"),
+    ("A", "idle time-out of the balancer"),
+];
+
+/// What the letters stand for, a line each.
+#[must_use]
+pub fn letters() -> String {
+    LETTERS.iter().fold(String::new(), |text, (letter, what)| format!("{text}  {letter}  {what}\n"))
+}
+
+/// All rules, a line each, and the letters.
 #[must_use]
 pub fn list() -> String {
     let width = RULES.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
@@ -11,6 +31,7 @@ pub fn list() -> String {
     for rule in RULES {
         let _ = writeln!(out, "{}  {:width$}  {}", rule.id, rule.name, rule.formula);
     }
+    let _ = write!(out, "\n{}", letters());
     out
 }
 

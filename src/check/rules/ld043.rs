@@ -45,7 +45,7 @@ fn check(case: &Case<'_>) -> Verdict {
                 "{name} waits {limit} s at the most: D {} + G {} + B {} = {}",
                 seconds(d), seconds(g), seconds(b), seconds(d + g + b)
             );
-            let over = d + g + b - Duration::from_secs(*limit);
+            let over = (d + g + b).saturating_sub(Duration::from_secs(*limit));
             let fix = format!("shorten delay and drain by {} s together", seconds(over));
             let finding = Broken::new(Severity::Error, message).fix(fix);
             broken.push(finding.with(&delay).with(&drain).with(&buffer).with(&platform));
