@@ -55,6 +55,7 @@ formats! {
     target_group,
     attributes,
     cloud_map,
+    kubernetes,
 }
 
 /// What a loader works with.

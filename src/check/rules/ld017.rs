@@ -46,8 +46,21 @@ fn check(case: &Case<'_>) -> Verdict {
             broken.push(finding.with(&check.interval).with(&check.failures).with(&check.timeout));
         }
     }
-    let selected = case.workload.routes.iter().any(|route| matches!(route.by, By::KubernetesService(_)));
-    if groups.is_empty() && selected {
+    let services = || {
+        case.workload.routes.iter().filter_map(|route| match &route.by {
+            By::KubernetesService(service) => Some(service),
+            _ => None,
+        })
+    };
+    // A name alone is for those who look for each other, and want to find what is not ready too.
+    for service in services().filter(|service| !service.headless) {
+        if one(&service.always)? {
+            let message = "the Service sends new requests until the pod is gone, for it takes every pod as ready";
+            let fix = "take publishNotReadyAddresses out, or put it into a headless Service of its own";
+            broken.push(Broken::new(Severity::Warning, message).fix(fix).with(&service.always));
+        }
+    }
+    if groups.is_empty() && services().next().is_some() {
         let [p, d] = all([pre_stop, &delay])?;
         if p + d < Duration::from_secs(5) {
             let message = format!(
