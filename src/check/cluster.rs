@@ -1,9 +1,9 @@
 //! What a cluster of Kubernetes joins by labels and names: a Service to the pods that it selects, an Ingress
-//! to its Services. Loaders fill [`Cluster`]; [`link`] turns it into the routes and target groups of the
+//! to its Services, a `ConfigMap` to the containers that take their environment from it. Loaders fill [`Cluster`]; [`link`] turns it into the routes and target groups of the
 //! model.
 
 use super::fact::Fact;
-use super::model::{Asks, BalancerKind, By, GroupAttributes, KubernetesService, Model, Probe, Route, TargetGroup};
+use super::model::{Asks, BalancerKind, By, GroupAttributes, KubernetesService, Model, Probe, Route, TargetGroup, Variable};
 use super::source::Place;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ pub struct Cluster {
     pub services: Vec<Service>,
     /// Its Ingresses that the AWS load balancer controller serves. Others send to pods as a Service does.
     pub ingresses: Vec<Ingress>,
+    /// Its `ConfigMaps`.
+    pub config_maps: Vec<ConfigMap>,
 }
 
 /// Keys and values.
@@ -32,6 +34,49 @@ pub struct Pod {
     pub labels: Labels,
     /// The ports of its containers.
     pub ports: Vec<Port>,
+    /// What the environments of its containers take from elsewhere.
+    pub borrowed: Vec<Borrowed>,
+}
+
+/// What an environment takes from elsewhere.
+#[derive(Debug)]
+pub struct Borrowed {
+    /// Which of the pod's containers.
+    pub container: usize,
+    /// `ConfigMap` or `Secret`.
+    pub kind: &'static str,
+    /// Of that name.
+    pub name: String,
+    /// What.
+    pub what: What,
+}
+
+/// What is taken from a `ConfigMap`.
+#[derive(Debug)]
+pub enum What {
+    /// All of it, each name with this in front.
+    All {
+        /// Empty for none.
+        prefix: String,
+    },
+    /// One key, for one variable.
+    One {
+        /// The variable.
+        variable: String,
+        /// The key.
+        key: String,
+    },
+}
+
+/// A `ConfigMap`: names and texts, each where it stands.
+#[derive(Debug)]
+pub struct ConfigMap {
+    /// Its name.
+    pub name: String,
+    /// Its namespace, if that is written.
+    pub namespace: Option<String>,
+    /// What it holds.
+    pub data: Vec<(String, String, Place)>,
 }
 
 /// A port of a container.
@@ -137,6 +182,9 @@ const CONTROLLER: &str = "the AWS load balancer controller";
 pub fn link(model: &mut Model) -> Vec<String> {
     let cluster = std::mem::take(&mut model.cluster);
     let mut left_out = Vec::new();
+    for pod in &cluster.pods {
+        lend(model, pod, &cluster.config_maps, &mut left_out);
+    }
     for service in &cluster.services {
         let pods = service.pods(&cluster.pods);
         if pods.is_empty() && !service.selector.is_empty() && !cluster.pods.is_empty() {
@@ -174,6 +222,39 @@ pub fn link(model: &mut Model) -> Vec<String> {
         }
     }
     left_out
+}
+
+/// Puts what `ConfigMaps` hold into the environments of a pod. Secrets, and what is in no file, stay unknown.
+fn lend(model: &mut Model, pod: &Pod, config_maps: &[ConfigMap], left_out: &mut Vec<String>) {
+    let workload = &mut model.workloads[pod.workload];
+    for borrowed in &pod.borrowed {
+        let Some(container) = workload.containers.get_mut(borrowed.container) else { continue };
+        let is_it = |map: &&ConfigMap| map.name == borrowed.name && together(&map.namespace, &pod.namespace);
+        let map = config_maps.iter().find(is_it).filter(|_| borrowed.kind == "ConfigMap");
+        match (&borrowed.what, map) {
+            (What::All { prefix }, Some(map)) => {
+                // What `env` says itself comes last, and counts.
+                let lent = map.data.iter().map(|(key, value, place)| Variable {
+                    name: format!("{prefix}{key}"),
+                    value: Ok(value.clone()),
+                    place: *place,
+                });
+                container.environment.splice(0..0, lent);
+            }
+            (What::All { .. }, None) => left_out.push(format!(
+                "{}: nothing of lameduck's comes from {} {}, which cannot be seen here",
+                container.name, borrowed.kind, borrowed.name
+            )),
+            (What::One { variable, key }, Some(map)) => {
+                let found = map.data.iter().find(|(name, ..)| name == key);
+                let own = container.environment.iter_mut().rev().find(|own| own.name == *variable);
+                if let (Some((_, value, place)), Some(own)) = (found, own) {
+                    (own.value, own.place) = (Ok(value.clone()), *place);
+                }
+            }
+            (What::One { .. }, None) => {}
+        }
+    }
 }
 
 /// Has a target group send requests to pods.

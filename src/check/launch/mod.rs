@@ -111,6 +111,10 @@ pub fn read(container: &Container) -> Launch {
     let mut assumed = None;
     let lameduck = match (reader.lameduck, meant, &missing) {
         (Some(settings), ..) => Ok(Some(settings)),
+        // Flags beat variables, and of these words nobody knows whether they are flags.
+        (None, _, Some(why)) if container.entrypoint.as_ref().is_some_and(|entry| entry.words.is_err()) => {
+            Err(why.clone())
+        }
         (None, Some(variable), Some(_)) => {
             assumed = Some(format!(
                 "{}: {} is set, so lameduck is taken to be the entry point of its image",

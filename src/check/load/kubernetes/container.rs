@@ -1,15 +1,24 @@
 //! A container of a pod.
 
 use super::{hook, list, probe, strictly_text};
-use crate::check::cluster::Port;
+use crate::check::cluster::{Borrowed, Port, What};
 use crate::check::fact::Fact;
 use crate::check::load::{Loading, text};
 use crate::check::model::{Container, Platform, Variable, Word, Words};
 use crate::check::tree::{Kind, Node};
 use crate::core::Signal;
+use std::rc::Rc;
 
-/// A container and its ports; those with their names, by which Services and probes call them.
-pub(super) fn read(node: &Node, pod: &Node, loading: &mut Loading<'_>) -> Option<(Container, Vec<Port>)> {
+/// A container, and what only links it to other objects.
+pub(super) struct Read {
+    pub(super) container: Container,
+    /// With their names, by which Services and probes call them.
+    pub(super) ports: Vec<Port>,
+    pub(super) borrowed: Vec<Borrowed>,
+}
+
+/// The container of that number in its pod.
+pub(super) fn read(node: &Node, pod: &Node, at: usize, loading: &mut Loading<'_>) -> Option<Read> {
     if !matches!(node.kind, Kind::Map(_)) {
         loading.wrong.push((node.place, format!("a container is a map, not {}", node.described())));
         return None;
@@ -39,7 +48,7 @@ pub(super) fn read(node: &Node, pod: &Node, loading: &mut Loading<'_>) -> Option
         container.grace_unhealthy =
             loading.optional(probe, "terminationGracePeriodSeconds", crate::check::load::seconds);
     }
-    Some((container, ports))
+    Some(Read { container, ports, borrowed: borrowed(node, at) })
 }
 
 fn ports(node: &Node, container: &str, loading: &mut Loading<'_>) -> Vec<Port> {
@@ -53,6 +62,25 @@ fn ports(node: &Node, container: &str, loading: &mut Loading<'_>) -> Vec<Port> {
     ports
 }
 
+/// What a container's environment takes from ConfigMaps: all of one, or a single key.
+fn borrowed(node: &Node, at: usize) -> Vec<Borrowed> {
+    let text = |node: &Node, key: &str| node.get(key).and_then(|value| value.text()).map(str::to_owned);
+    let items = |key: &str| node.get(key).map_or(&[] as &[Rc<Node>], |list| list.items());
+    let all = items("envFrom").iter().filter_map(|item| {
+        let (kind, from) = [("ConfigMap", "configMapRef"), ("Secret", "secretRef")]
+            .into_iter()
+            .find_map(|(kind, key)| Some((kind, item.get(key)?)))?;
+        let prefix = text(item, "prefix").unwrap_or_default();
+        Some(Borrowed { container: at, kind, name: text(from, "name")?, what: What::All { prefix } })
+    });
+    let single = items("env").iter().filter_map(|item| {
+        let from = item.at(&["valueFrom", "configMapKeyRef"])?;
+        let what = What::One { variable: text(item, "name")?, key: text(from, "key")? };
+        Some(Borrowed { container: at, kind: "ConfigMap", name: text(from, "name")?, what })
+    });
+    all.chain(single).collect()
+}
+
 /// `env`, in its order: a variable may refer to those before it. Of what comes from elsewhere only the name is
 /// known.
 fn environment(node: &Node, loading: &mut Loading<'_>) -> Vec<Variable> {
@@ -63,7 +91,11 @@ fn environment(node: &Node, loading: &mut Loading<'_>) -> Vec<Variable> {
         let place = written.or_else(|| item.get("name")).map_or(item.place, |value| value.place);
         let value = match (written, item.get("valueFrom")) {
             (Some(value), _) => {
-                loading.fact(value, name, strictly_text).value.and_then(|text| expand(&text, &variables))
+                let read = |value: &Node| match strictly_text(value)? {
+                    text if name.starts_with("LAMEDUCK_") && text.contains("{{") => Err(text),
+                    text => Ok(text),
+                };
+                loading.fact(value, name, read).value.and_then(|text| expand(&text, &variables))
             }
             (None, Some(from)) => Err(format!("it comes from {}", source(from))),
             (None, None) => Ok(String::new()),

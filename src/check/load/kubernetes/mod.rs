@@ -17,9 +17,9 @@ mod rollout;
 mod service;
 
 use super::{Format, Loading, Reading};
-use crate::check::cluster::Labels;
+use crate::check::cluster::{ConfigMap, Labels};
 use crate::check::model::Rollout;
-use crate::check::tree::{Kind, Node};
+use crate::check::tree::{Entry, Kind, Node};
 use std::rc::Rc;
 
 pub(super) const FORMAT: Format = Format { name: "Kubernetes manifests", read: Reading::Tree { is, load } };
@@ -60,7 +60,7 @@ fn object(node: &Node, in_list: Option<&str>, loading: &mut Loading<'_>, depth: 
     }
     let group = version.rsplit_once('/').map_or("", |(group, _)| group);
     let known = match kind {
-        "Pod" | "Service" => group.is_empty(),
+        "Pod" | "Service" | "ConfigMap" => group.is_empty(),
         "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => matches!(group, "" | "apps" | "extensions"),
         "Job" | "CronJob" => matches!(group, "" | "batch"),
         "Ingress" => matches!(group, "" | "networking.k8s.io" | "extensions"),
@@ -82,6 +82,7 @@ fn object(node: &Node, in_list: Option<&str>, loading: &mut Loading<'_>, depth: 
     let object = Object { kind, node, name, namespace: metadata("namespace") };
     match kind {
         "Service" => service::load(&object, loading),
+        "ConfigMap" => loading.model.cluster.config_maps.push(config_map(&object)),
         "Ingress" => ingress::load(&object, loading),
         "Pod" => pod::load(&object, node, None, loading),
         "CronJob" => templated(&object, &["spec", "jobTemplate", "spec", "template"], loading),
@@ -98,6 +99,13 @@ fn templated(object: &Object<'_>, path: &[&str], loading: &mut Loading<'_>) {
     };
     let rollout: Option<Rollout> = object.node.get("spec").and_then(|spec| rollout::read(object.kind, spec, loading));
     pod::load(object, template, rollout, loading);
+}
+
+/// What a `ConfigMap` holds: the environment of a container may come from there.
+fn config_map(object: &Object<'_>) -> ConfigMap {
+    let data = object.node.get("data").map_or(&[] as &[_], |data| data.entries());
+    let text = |entry: &Entry| Some((entry.key.clone(), entry.value.text()?.to_owned(), entry.value.place));
+    ConfigMap { name: object.name.clone(), namespace: object.namespace.clone(), data: data.iter().filter_map(text).collect() }
 }
 
 /// A map of texts, as labels and selectors are; what is no text is left out.

@@ -1,7 +1,7 @@
 //! A pod, or the template that pods are made from.
 
 use super::{Object, container, labels, list, mesh};
-use crate::check::cluster::{Pod, Port};
+use crate::check::cluster::Pod;
 use crate::check::fact::Fact;
 use crate::check::load::{Loading, seconds};
 use crate::check::model::{Platform, Rollout, Workload};
@@ -30,7 +30,7 @@ pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<Rollout>,
     };
     let grace = loading.value(spec, "terminationGracePeriodSeconds", ("Kubernetes", GRACE), seconds);
     let mut containers = Vec::new();
-    let mut ports: Vec<Port> = Vec::new();
+    let (mut ports, mut borrowed) = (Vec::new(), Vec::new());
     for (key, sidecars) in [("containers", false), ("initContainers", true)] {
         for node in list(spec, key, loading) {
             // What only prepares is over when a stop comes.
@@ -38,11 +38,12 @@ pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<Rollout>,
             if sidecars && !always {
                 continue;
             }
-            if let Some((mut container, own)) = container::read(node, spec, loading) {
-                container.grace = grace.clone();
-                container.sidecar = sidecars;
-                containers.push(container);
-                ports.extend(own);
+            if let Some(mut read) = container::read(node, spec, containers.len(), loading) {
+                read.container.grace = grace.clone();
+                read.container.sidecar = sidecars;
+                containers.push(read.container);
+                ports.extend(read.ports);
+                borrowed.extend(read.borrowed);
             }
         }
     }
@@ -73,6 +74,7 @@ pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<Rollout>,
         namespace: object.namespace.clone(),
         labels: labels(metadata.and_then(|metadata| metadata.get("labels"))),
         ports,
+        borrowed,
     });
     loading.model.workloads.push(workload);
 }
