@@ -1,9 +1,11 @@
 //! `lameduckctl check` on the scenarios below `tests/check`: each folder holds the files of a deployment and
 //! what is said about them. tests/check/README.md tells how to add one.
 
+use crate::support::files::{TempDir, tempdir};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check")
@@ -73,4 +75,96 @@ fn every_scenario_prints_what_is_expected_of_it() {
         }
     }
     assert!(wrong.is_empty(), "{}\nLAMEDUCK_BLESS=1 accepts what is new", wrong.join("\n"));
+}
+
+#[test]
+fn the_kubernetes_example_passes() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/kubernetes");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
+    let output = command.args(["check", "--fail-on", "warning"]).arg(&example).output().expect("lameduckctl runs");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("1 file: 0 errors, 0 warnings, 0 infos"), "{text}");
+    assert_eq!(output.status.code(), Some(0), "{text}");
+}
+
+/// What a larger shop has: Deployments, Services and Ingresses of an AWS balancer, each selecting one another.
+fn a_shop(directory: &TempDir, files: usize, of_each: usize) {
+    for file in 0..files {
+        let documents: String = (0..of_each).map(|at| SHOP.replace("NAME", &format!("web-{file}-{at}"))).collect();
+        directory.file(&format!("{file:02}.yaml"), documents, 0o644);
+    }
+}
+
+const SHOP: &str = "\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: NAME }
+spec:
+  replicas: 3
+  selector: { matchLabels: { app: NAME } }
+  strategy:
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+  template:
+    metadata:
+      labels: { app: NAME }
+    spec:
+      terminationGracePeriodSeconds: 40
+      containers:
+        - name: web
+          image: registry.example.com/web:1.4
+          ports:
+            - name: http
+              containerPort: 8080
+          env:
+            - name: LAMEDUCK_DELAY
+              value: 15s
+            - name: LAMEDUCK_DRAIN_TIMEOUT
+              value: 20s
+            - name: DATABASE_URL
+              valueFrom: { secretKeyRef: { name: web, key: url } }
+          readinessProbe:
+            httpGet: { path: /healthz, port: http }
+            periodSeconds: 5
+          resources:
+            requests: { cpu: 100m, memory: 128Mi }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: NAME }
+spec:
+  selector: { app: NAME }
+  ports:
+    - { name: http, port: 80, targetPort: http }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: NAME
+  annotations:
+    alb.ingress.kubernetes.io/target-type: ip
+    alb.ingress.kubernetes.io/healthcheck-interval-seconds: '5'
+spec:
+  ingressClassName: alb
+  rules:
+    - http:
+        paths:
+          - path: /
+            pathType: Prefix
+            backend: { service: { name: NAME, port: { number: 80 } } }
+";
+
+#[test]
+#[ignore = "a benchmark: cargo test --release --test it check::a_thousand -- --ignored --nocapture"]
+fn a_thousand_kubernetes_documents_take_less_than_a_second() {
+    let directory = tempdir();
+    a_shop(&directory, 20, 17);
+    let started = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
+    let output = command.arg("check").arg(&directory.path).output().expect("lameduckctl runs");
+    let took = started.elapsed();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("20 files: 0 errors, 0 warnings, 0 infos"), "{text}");
+    println!("1,020 documents in 20 files: {} ms", took.as_millis());
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }

@@ -38,10 +38,9 @@ fn check(case: &Case<'_>) -> Verdict {
     if total <= k {
         return unhealthy(case, p + d + g);
     }
-    let before = if p.is_zero() { String::new() } else { format!("P {} + ", seconds(p)) };
     let sum = format!(
-        "{before}D {} + G {} + B {} = {} > K {}",
-        seconds(d), seconds(g), seconds(b), seconds(total), seconds(k)
+        "{}D {} + G {} + B {} = {} > K {}",
+        super::hook(p), seconds(d), seconds(g), seconds(b), seconds(total), seconds(k)
     );
     let killed = p + d + g >= k;
     let severity = if killed { Severity::Error } else { Severity::Warning };
@@ -55,10 +54,7 @@ fn check(case: &Case<'_>) -> Verdict {
         let _ = write!(message, "; linger and hooks may take {} more", seconds(own));
     }
     let mut broken = Broken::new(severity, message).fix(way_out(case, total.as_secs_f64(), k.as_secs_f64()));
-    if !p.is_zero() {
-        broken = broken.with(pre_stop);
-    }
-    broken = broken.with(&delay).with(&drain).with(&buffer).with(grace);
+    broken = broken.with_hook(pre_stop).with(&delay).with(&drain).with(&buffer).with(grace);
     // A number that lameduck was told and the platform does not have is where the drain came from.
     if let Some(told) = settings.grace.as_ref().filter(|told| told.known() != Some(&k)) {
         broken = broken.with(told);

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) const RULE: Rule = Rule {
     id: "LD044",
     name: "node-shutdown",
-    formula: "pods on spot nodes: K ≤ the notice (25 s on GKE and where it is not known, 30 s on Azure, 120 s on EC2)",
+    formula: "pods on spot nodes: K ≤ the notice (25 s on GKE, 30 s on Azure, 120 s on EC2 and with Karpenter)",
     severity: "info on Kubernetes",
     worst: Severity::Info,
     about: "A spot node goes 30 s (GKE, which keeps some of it; Azure) or 120 s (EC2) after its notice, whatever the \
@@ -22,7 +22,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// What is left of the notice on nodes with such a label, in seconds: the first that fits.
-const NOTICES: [(&str, u64); 4] = [("cloud.google.com", 25), ("azure", 30), ("eks.amazonaws.com", 120), ("", 25)];
+const NOTICES: [(&str, u64); 5] =
+    [("cloud.google.com", 25), ("azure", 30), ("eks.amazonaws.com", 120), ("karpenter.sh", 120), ("", 25)];
 
 fn check(case: &Case<'_>) -> Verdict {
     let (spot, grace) = (&case.workload.spot, &case.container.grace);

@@ -95,7 +95,10 @@ fn environment(node: &Node, loading: &mut Loading<'_>) -> Vec<Variable> {
                     text if name.starts_with("LAMEDUCK_") && text.contains("{{") => Err(text),
                     text => Ok(text),
                 };
-                loading.fact(value, name, read).value.and_then(|text| expand(&text, &variables))
+                loading.fact(value, name, read).value.and_then(|text| match expand(&text, &variables) {
+                    (text, None) => Ok(text),
+                    (_, Some(missing)) => Err(missing),
+                })
             }
             (None, Some(from)) => Err(format!("it comes from {}", source(from))),
             (None, None) => Ok(String::new()),
@@ -121,8 +124,9 @@ fn words(node: &Node, key: &str, environment: &[Variable], loading: &mut Loading
     }
     let (mut words, mut missing) = (Vec::new(), None);
     for item in list(node, key, loading) {
-        match loading.fact(item, key, strictly_text).value.and_then(|text| expand(&text, environment)) {
-            Ok(text) => words.push(Word { text, place: item.place }),
+        match loading.fact(item, key, strictly_text).value {
+            // What is not known yet stands there by its name: most words are known all the same.
+            Ok(text) => words.push(Word { text: expand(&text, environment).0, place: item.place }),
             Err(why) => missing = Some(why),
         }
     }
@@ -132,18 +136,23 @@ fn words(node: &Node, key: &str, environment: &[Variable], loading: &mut Loading
 }
 
 /// Puts variables in for `$(NAME)` as the kubelet does: what it does not know stays as it is, `$$` is `$`.
-fn expand(text: &str, variables: &[Variable]) -> Result<String, String> {
-    let (mut out, mut rest) = (String::new(), text);
+/// So does what is only known later, and why is returned too.
+fn expand(text: &str, variables: &[Variable]) -> (String, Option<String>) {
+    let (mut out, mut rest, mut missing) = (String::new(), text, None);
     while let Some(at) = rest.find('$') {
         let (before, found) = rest.split_at(at);
         out.push_str(before);
         let close = found.find(')').filter(|_| found.starts_with("$("));
         let name = close.and_then(|close| found.get(2..close));
         let known = name.and_then(|name| variables.iter().rev().find(|variable| variable.name == name));
-        let taken = match (known, close) {
-            (Some(variable), Some(close)) => {
-                let value = variable.value.as_ref();
-                out.push_str(value.map_err(|why| format!("the value of {}: {why}", variable.name))?);
+        let taken = match (known.map(|variable| (variable, &variable.value)), close) {
+            (Some((_, Ok(value))), Some(close)) => {
+                out.push_str(value);
+                close + 1
+            }
+            (Some((variable, Err(why))), Some(close)) => {
+                missing = Some(format!("the value of {}: {why}", variable.name));
+                out.push_str(&found[..=close]);
                 close + 1
             }
             _ => {
@@ -154,7 +163,7 @@ fn expand(text: &str, variables: &[Variable]) -> Result<String, String> {
         rest = &found[taken..];
     }
     out.push_str(rest);
-    Ok(out)
+    (out, missing)
 }
 
 #[cfg(test)]
@@ -180,8 +189,9 @@ mod tests {
             ("100$", "100$"),
             ("é$(D)é", "é15sé"),
         ] {
-            assert_eq!(expand(text, &all).as_deref(), Ok(is), "{text}");
+            assert_eq!(expand(text, &all), (is.to_owned(), None), "{text}");
         }
-        assert_eq!(expand("a $(X)", &all), Err("the value of X: it comes from a Secret".to_owned()));
+        let missing = Some("the value of X: it comes from a Secret".to_owned());
+        assert_eq!(expand("a $(X)$(D)", &all), ("a $(X)15s".to_owned(), missing));
     }
 }

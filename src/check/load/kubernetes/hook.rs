@@ -28,7 +28,7 @@ pub(super) fn read(node: &Node, container: &mut Container, loading: &mut Loading
             loading.wrong.push((command.place, format!("{NAME}: a list of texts is wanted here")));
             return;
         };
-        container.pre_stop_program = command.items().first().map(|word| loading.fact(word, NAME, text));
+        container.pre_stop_program = command.items().first().map(|word| loading.fact(word, "preStop.exec.command", text));
         // The place of the sleep itself, where it has one of its own.
         let at = command.items().iter().find(|word| word.text().is_some_and(|word| word.contains("sleep")));
         let place = match (at, command.items()) {

@@ -7,6 +7,7 @@ use crate::check::load::Loading;
 use crate::check::model::MeshProxy;
 use crate::check::tree::{Node, parse_inside};
 use crate::core::duration;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// How long Istio's proxy drains when nothing is written.
@@ -20,19 +21,24 @@ pub(super) fn read(metadata: &Node, loading: &mut Loading<'_>) -> Vec<MeshProxy>
 
 /// The text of an annotation, or of a label of the same name.
 fn says<'a>(metadata: &'a Node, key: &str) -> Option<&'a str> {
-    let of = |kind: &str| metadata.get(kind).and_then(|map| map.get(key)).and_then(|value| value.text());
+    said(metadata, key).and_then(|value| value.text())
+}
+
+fn said<'a>(metadata: &'a Node, key: &str) -> Option<&'a Rc<Node>> {
+    let of = |kind: &str| metadata.get(kind).and_then(|map| map.get(key));
     of("annotations").or_else(|| of("labels"))
 }
 
 fn istio(metadata: &Node, loading: &mut Loading<'_>) -> Option<MeshProxy> {
     const CONFIG: &str = "proxy.istio.io/config";
-    let asked = says(metadata, "sidecar.istio.io/inject");
+    const INJECT: &str = "sidecar.istio.io/inject";
+    let asked = says(metadata, INJECT);
     let config = metadata.get("annotations").and_then(|annotations| annotations.get(CONFIG));
     let wanted = asked.map_or(config.is_some(), |asked| asked.eq_ignore_ascii_case("true"));
     if !wanted || says(metadata, "sidecar.istio.io/nativeSidecar") == Some("true") {
         return None;
     }
-    let at = Some(config.map_or_else(|| metadata.anchor(), |config| config.place));
+    let at = config.or_else(|| said(metadata, INJECT)).map(|node| node.place);
     let mut proxy = MeshProxy {
         mesh: "Istio",
         serves_on: Fact::default_of("Istio", "terminationDrainDuration", ISTIO_DRAIN, at),
@@ -62,14 +68,15 @@ fn istio(metadata: &Node, loading: &mut Loading<'_>) -> Option<MeshProxy> {
 
 fn linkerd(metadata: &Node, loading: &mut Loading<'_>) -> Option<MeshProxy> {
     const WAIT: &str = "config.alpha.linkerd.io/proxy-wait-before-exit-seconds";
-    let wanted = matches!(says(metadata, "linkerd.io/inject"), Some("enabled" | "ingress"));
+    let inject = said(metadata, "linkerd.io/inject");
+    let wanted = matches!(inject.and_then(|inject| inject.text()), Some("enabled" | "ingress"));
     let native = ["alpha", "beta"]
         .iter()
         .any(|stage| says(metadata, &format!("config.{stage}.linkerd.io/proxy-enable-native-sidecar")) == Some("true"));
     if !wanted || native {
         return None;
     }
-    let at = Some(metadata.anchor());
+    let at = inject.map(|inject| inject.place);
     Some(MeshProxy {
         mesh: "Linkerd",
         serves_on: annotation::read(metadata, WAIT, loading, annotation::seconds)

@@ -94,7 +94,10 @@ fn object(node: &Node, in_list: Option<&str>, loading: &mut Loading<'_>, depth: 
 fn templated(object: &Object<'_>, path: &[&str], loading: &mut Loading<'_>) {
     let Some(template) = object.node.at(path) else {
         let place = object.node.get("metadata").map_or(object.node.place, |metadata| metadata.anchor());
-        loading.wrong.push((place, format!("{} {} has no {}", object.kind, object.name, path.join("."))));
+        let (kind, path) = (object.kind, path.join("."));
+        let message =
+            format!("{kind} {} has no {path}; of a patch for Kustomize, check what `kustomize build` prints", object.name);
+        loading.wrong.push((place, message));
         return;
     };
     let rollout: Option<Rollout> = object.node.get("spec").and_then(|spec| rollout::read(object.kind, spec, loading));
