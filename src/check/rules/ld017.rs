@@ -60,16 +60,17 @@ fn check(case: &Case<'_>) -> Verdict {
             broken.push(Broken::new(Severity::Warning, message).fix(fix).with(&service.always));
         }
     }
-    if groups.is_empty() && services().next().is_some() {
-        if let Some((p, d)) = shorter(pre_stop, &delay, Duration::from_secs(5))? {
-            let who = if services().all(|service| service.headless) {
-                "who looked up the address still sends requests"
-            } else {
-                "the nodes' proxies still send requests"
-            };
-            let message = format!("{who} when the server stops: {} < 5", sum(p, d));
-            broken.push(Broken::new(Severity::Warning, message).with(&delay).with_hook(pre_stop));
-        }
+    if groups.is_empty()
+        && services().next().is_some()
+        && let Some((p, d)) = shorter(pre_stop, &delay, Duration::from_secs(5))?
+    {
+        let who = if services().all(|service| service.headless) {
+            "who looked up the address still sends requests"
+        } else {
+            "the nodes' proxies still send requests"
+        };
+        let message = format!("{who} when the server stops: {} < 5", sum(p, d));
+        broken.push(Broken::new(Severity::Warning, message).with(&delay).with_hook(pre_stop));
     }
     Ok(broken)
 }

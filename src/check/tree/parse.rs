@@ -84,8 +84,10 @@ fn template(text: &str, wrong: NotATree) -> NotATree {
     let action = |line: &&str| line.find("{{").is_some_and(|at| !line[..at].contains(['"', '\'', '#']));
     let before = text.get(..end).unwrap_or_default().lines().rev().take(3).find(action);
     let Some(line) = before else { return wrong };
-    let message =
-        format!("a template, not YAML yet: `{}`; render it first, as in helm template . | lameduckctl check -", line.trim());
+    let message = format!(
+        "a template, not YAML yet: `{}`; render it first, as in helm template . | lameduckctl check -",
+        line.trim()
+    );
     NotATree { message, ..wrong }
 }
 

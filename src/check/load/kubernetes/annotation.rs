@@ -60,11 +60,11 @@ pub(super) fn group(object: &Node, names: &Names, loading: &mut Loading<'_>) -> 
     annotated.timeout = read(metadata, &key(names.timeout), loading, seconds);
     annotated.failures = read(metadata, &key(names.failures), loading, number);
     annotated.successes = read(metadata, &key(names.successes), loading, number);
-    annotated.path = read(metadata, &key("healthcheck-path"), loading, any);
-    annotated.port = read(metadata, &key("healthcheck-port"), loading, any);
-    annotated.protocol = read(metadata, &key("healthcheck-protocol"), loading, any);
-    annotated.matcher = read(metadata, &key("success-codes"), loading, any)
-        .or_else(|| read(metadata, &key("healthcheck-success-codes"), loading, any));
+    annotated.path = read(metadata, &key("healthcheck-path"), loading, |text| Ok(text.to_owned()));
+    annotated.port = read(metadata, &key("healthcheck-port"), loading, |text| Ok(text.to_owned()));
+    annotated.protocol = read(metadata, &key("healthcheck-protocol"), loading, |text| Ok(text.to_owned()));
+    annotated.matcher = read(metadata, &key("success-codes"), loading, |text| Ok(text.to_owned()))
+        .or_else(|| read(metadata, &key("healthcheck-success-codes"), loading, |text| Ok(text.to_owned())));
     annotated.by_address = read(metadata, &key(names.target_type), loading, |text| Ok(text == "ip"))
         .map(|fact| Fact { name: format!("{}: ip", fact.name), ..fact });
     let attributes = key("target-group-attributes");
@@ -109,8 +109,4 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a whole number is wanted here, not {text:?}"))
-}
-
-fn any(text: &str) -> Result<String, String> {
-    Ok(text.to_owned())
 }

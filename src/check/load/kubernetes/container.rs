@@ -62,7 +62,7 @@ fn ports(node: &Node, container: &str, loading: &mut Loading<'_>) -> Vec<Port> {
     ports
 }
 
-/// What a container's environment takes from ConfigMaps: all of one, or a single key.
+/// What a container's environment takes from `ConfigMap`s: all of one, or a single key.
 fn borrowed(node: &Node, at: usize) -> Vec<Borrowed> {
     let text = |node: &Node, key: &str| node.get(key).and_then(|value| value.text()).map(str::to_owned);
     let items = |key: &str| node.get(key).map_or(&[] as &[Rc<Node>], |list| list.items());

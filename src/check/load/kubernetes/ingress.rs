@@ -40,11 +40,11 @@ pub(super) fn load(object: &Object<'_>, loading: &mut Loading<'_>) {
     }
     // The same Service behind many paths is one target group.
     let mut once: Vec<(String, Option<String>)> = Vec::new();
-    backends.into_iter().for_each(|backend| {
+    for backend in backends {
         if !once.contains(&backend) {
             once.push(backend);
         }
-    });
+    }
     let annotated = annotation::group(object.node, &annotation::ALB, loading);
     loading.model.cluster.ingresses.push(Ingress {
         name: object.name.clone(),

@@ -86,7 +86,7 @@ fn spot(spec: &Node) -> Fact<bool> {
         SPOT.iter().any(|(known, spot)| *known == key && value.as_deref().is_none_or(|value| value == *spot))
     };
     let selector = spec.get("nodeSelector").map_or(&[] as &[_], |selector| selector.entries());
-    for entry in selector.iter().filter(|entry| says(&entry.key, entry.value.text())) {
+    if let Some(entry) = selector.iter().find(|entry| says(&entry.key, entry.value.text())) {
         return Fact::written(entry.key.clone(), true, entry.value.place);
     }
     let text = |node: &Node, key: &str| node.get(key).and_then(|value| value.text()).map(str::to_owned);

@@ -41,7 +41,7 @@ pub(super) fn read(kind: &str, spec: &Node, loading: &mut Loading<'_>) -> Option
     };
     let recreate = says("Recreate");
     Some(Rollout {
-        least_percent: percent("available %", &unavailable, &replicas, |all, share| all.saturating_sub(share)),
+        least_percent: percent("available %", &unavailable, &replicas, u64::saturating_sub),
         most_percent: percent("running %", &surge, &replicas, u64::saturating_add),
         recreate: kind_of.filter(|_| recreate).map(|kind| Fact { name: "strategy.type".to_owned(), ..kind }),
         deadline: (kind == "Deployment")
@@ -87,7 +87,7 @@ mod tests {
     fn limits_become_percentages_of_all() {
         let least = |share, all| {
             let (limit, replicas) = (Fact::set("maxUnavailable", share), Fact::set("replicas", all));
-            percent("least", &limit, &replicas, |all, share| all.saturating_sub(share)).value
+            percent("least", &limit, &replicas, u64::saturating_sub).value
         };
         assert_eq!(least(Share::Percent(25), 4), Ok(75));
         assert_eq!(least(Share::Percent(100), 4), Ok(0));
