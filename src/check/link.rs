@@ -1,6 +1,7 @@
 //! Joins what stands in different files: service to task definition, target group to service, attributes
 //! to target group. By ARN or name; else the only candidate, and then it says so; else `--link`.
 
+use super::cluster;
 use super::fact::Fact;
 use super::model::{By, GroupAttributes, Model, Platform, Route, Service};
 use super::settings::Given;
@@ -8,7 +9,7 @@ use super::source::Sources;
 use std::time::Duration;
 
 /// What ELB lets a deregistered target go on when nobody set it.
-const DEREGISTRATION: Duration = Duration::from_secs(300);
+pub const DEREGISTRATION: Duration = Duration::from_secs(300);
 
 /// Links everything; returned is what was assumed.
 pub fn link(model: &mut Model, given: &Given, sources: &Sources) -> Vec<String> {
@@ -17,6 +18,7 @@ pub fn link(model: &mut Model, given: &Given, sources: &Sources) -> Vec<String> 
     for service in std::mem::take(&mut model.services) {
         join(model, service, given, &mut assumed);
     }
+    assumed.extend(cluster::link(model));
     lone_group(model, given, &mut assumed);
     assumed
 }

@@ -9,7 +9,7 @@
 //!    place; [`detect`] tells by its content which format a document has.
 //! 2. [`load`]: one small file a format puts what it says into the [`model`], as [`fact`]s: a value with its
 //!    origin, or the reason why it is not known.
-//! 3. [`link`] joins services, task definitions and target groups; [`launch`] finds out what each container
+//! 3. [`link`] joins services, task definitions and target groups, [`cluster`] what is in one; [`launch`] finds out what each container
 //!    runs and what lameduck's settings are; [`flow`] works out who tells the balancer, and when;
 //!    [`settings`] holds what the command line adds.
 //! 4. [`rules`]: one small file a rule looks at a [`case`], a container with everything around it.
@@ -22,6 +22,7 @@
 //! panics on what a file holds, and one unreadable file keeps no other from being checked.
 
 pub mod case;
+pub mod cluster;
 pub mod detect;
 pub mod fact;
 pub mod flow;

@@ -4,6 +4,7 @@
 //! belongs together, [`super::launch`] finds out what each container runs, and [`super::flow`] who tells
 //! the balancer. Rules see the result through [`super::case::Case`].
 
+use super::cluster::Cluster;
 use super::fact::Fact;
 use super::launch::Launch;
 use super::source::Place;
@@ -25,6 +26,8 @@ pub struct Model {
     pub balancers: Vec<Balancer>,
     /// Names that clients look up.
     pub discoveries: Vec<Discovery>,
+    /// What a cluster of Kubernetes joins by labels and names, until it is linked.
+    pub cluster: Cluster,
 }
 
 /// The platform that stops it.
@@ -101,6 +104,8 @@ pub struct Container {
     pub depends_on: Vec<Fact<String>>,
     /// The platform's check that kills or replaces it.
     pub liveness: Option<Probe>,
+    /// What the platform waits instead of the grace when it is the liveness check that failed.
+    pub grace_unhealthy: Option<Fact<Duration>>,
     /// The platform's check that takes it out of the balancers.
     pub readiness: Option<Probe>,
     /// The ports it offers.
@@ -214,8 +219,19 @@ pub enum By {
     ServiceConnect(Fact<bool>),
     /// Names, through the discovery of this number, or one that is in no file.
     Dns(Result<usize, String>),
-    /// A Service of Kubernetes, with whether it keeps requests on the node they come to.
-    KubernetesService(Fact<bool>),
+    /// A Service of Kubernetes.
+    KubernetesService(KubernetesService),
+}
+
+/// How a Service of Kubernetes sends requests.
+#[derive(Clone, Debug)]
+pub struct KubernetesService {
+    /// Whether it keeps requests on the node they come to.
+    pub local: Fact<bool>,
+    /// Whether it goes on sending to a pod that is not ready, and so to one that is being stopped.
+    pub always: Fact<bool>,
+    /// Whether it is only a name, and no proxy stands in between.
+    pub headless: bool,
 }
 
 /// A target group, or what stands for one.
@@ -255,7 +271,7 @@ pub enum BalancerKind {
 }
 
 /// Attributes that `describe-target-group-attributes` gave.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct GroupAttributes {
     /// Where they begin.
     pub place: Place,
@@ -382,6 +398,7 @@ impl Container {
             sidecar: false,
             depends_on: Vec::new(),
             liveness: None,
+            grace_unhealthy: None,
             readiness: None,
             ports: Vec::new(),
             restart: None,

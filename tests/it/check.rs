@@ -1,12 +1,14 @@
 //! `lameduckctl check` on the scenarios below `tests/check`: each folder holds the files of a deployment and
 //! what is said about them. tests/check/README.md tells how to add one.
 
+use crate::support::files::{TempDir, tempdir};
 use crate::support::scenarios::{compare, folders, nothing_differs, run, run_on, schema, transcript};
 use crate::support::schema::faults;
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// JSON as it is compared: indented, and of SARIF without the list of rules, which is the same everywhere.
 fn indented(text: &str) -> String {
@@ -53,41 +55,18 @@ fn the_annotations_for_github_name_file_line_and_rule() {
     assert_eq!(status, 2);
 }
 
-/// A file of its own for one test.
-struct Scratch(PathBuf);
-
-// === impl Scratch ===
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let directory = std::env::temp_dir().join(format!("lameduck-check-{}-{name}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        Self(directory)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.0.join(name), text).unwrap();
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 const TASK: &str = "{\"family\": \"web\", \"containerDefinitions\": [{\"name\": \"web\", \"image\": \"web\"}]}";
 
 #[test]
 fn a_file_too_large_is_refused_unread_and_the_others_are_checked() {
-    let scratch = Scratch::new("large");
-    fs::File::create(scratch.0.join("large.json")).unwrap().set_len(100 * 1024 * 1024).unwrap();
-    scratch.write("task.json", TASK);
+    let directory = tempdir();
+    fs::File::create(directory.path.join("large.json")).unwrap().set_len(100 * 1024 * 1024).unwrap();
+    directory.file("task.json", TASK, 0o644);
     // Less memory than the file has bytes: it is not read to be refused.
     let shell = "ulimit -v 65536; exec \"$0\" check large.json task.json";
     let output = Command::new("sh")
         .args(["-c", shell, env!("CARGO_BIN_EXE_lameduckctl")])
-        .current_dir(&scratch.0)
+        .current_dir(&directory.path)
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -116,13 +95,13 @@ fn standard_input_is_read_as_far_as_a_file_would_be() {
 
 #[test]
 fn the_number_of_values_in_a_file_has_a_limit_and_so_has_the_memory() {
-    let scratch = Scratch::new("many");
-    scratch.write("many.json", &format!("[{}0]", "0,".repeat(2_000_000)));
-    scratch.write("task.json", TASK);
+    let directory = tempdir();
+    directory.file("many.json", &format!("[{}0]", "0,".repeat(2_000_000)), 0o644);
+    directory.file("task.json", TASK, 0o644);
     let shell = "ulimit -v 1048576; exec \"$0\" check many.json task.json";
     let output = Command::new("sh")
         .args(["-c", shell, env!("CARGO_BIN_EXE_lameduckctl")])
-        .current_dir(&scratch.0)
+        .current_dir(&directory.path)
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -132,10 +111,10 @@ fn the_number_of_values_in_a_file_has_a_limit_and_so_has_the_memory() {
 
 #[test]
 fn a_template_that_was_not_rendered_is_named_as_one() {
-    let scratch = Scratch::new("template");
-    scratch.write("deployment.yaml", "kind: Deployment\nmetadata:\n  name: {{ .Values.name }}\n");
-    let (text, status) = run(&scratch.0, &["check", "deployment.yaml"]);
-    assert!(text.starts_with("deployment.yaml:3: ") && text.contains("a template has to be rendered first"), "{text}");
+    let directory = tempdir();
+    directory.file("deployment.yaml", "kind: Deployment\nmetadata:\n  name: {{ .Values.name }}\n", 0o644);
+    let (text, status) = run(&directory.path, &["check", "deployment.yaml"]);
+    assert!(text.starts_with("deployment.yaml:3: ") && text.contains("render it first"), "{text}");
     assert_eq!(status, 2);
 }
 
@@ -202,4 +181,96 @@ fn help_pages_fit_into_a_terminal() {
             assert!(line.chars().count() <= 100, "{words:?}: {line}");
         }
     }
+}
+
+#[test]
+fn the_kubernetes_example_passes() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/kubernetes");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
+    let output = command.args(["check", "--fail-on", "warning"]).arg(&example).output().expect("lameduckctl runs");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("1 file: 0 errors, 0 warnings, 0 infos"), "{text}");
+    assert_eq!(output.status.code(), Some(0), "{text}");
+}
+
+/// What a larger shop has: Deployments, Services and Ingresses of an AWS balancer, each selecting one another.
+fn a_shop(directory: &TempDir, files: usize, of_each: usize) {
+    for file in 0..files {
+        let documents: String = (0..of_each).map(|at| SHOP.replace("NAME", &format!("web-{file}-{at}"))).collect();
+        directory.file(&format!("{file:02}.yaml"), documents, 0o644);
+    }
+}
+
+const SHOP: &str = "\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: NAME }
+spec:
+  replicas: 3
+  selector: { matchLabels: { app: NAME } }
+  strategy:
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+  template:
+    metadata:
+      labels: { app: NAME }
+    spec:
+      terminationGracePeriodSeconds: 40
+      containers:
+        - name: web
+          image: registry.example.com/web:1.4
+          ports:
+            - name: http
+              containerPort: 8080
+          env:
+            - name: LAMEDUCK_DELAY
+              value: 15s
+            - name: LAMEDUCK_DRAIN_TIMEOUT
+              value: 20s
+            - name: DATABASE_URL
+              valueFrom: { secretKeyRef: { name: web, key: url } }
+          readinessProbe:
+            httpGet: { path: /healthz, port: http }
+            periodSeconds: 5
+          resources:
+            requests: { cpu: 100m, memory: 128Mi }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: NAME }
+spec:
+  selector: { app: NAME }
+  ports:
+    - { name: http, port: 80, targetPort: http }
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: NAME
+  annotations:
+    alb.ingress.kubernetes.io/target-type: ip
+    alb.ingress.kubernetes.io/healthcheck-interval-seconds: '5'
+spec:
+  ingressClassName: alb
+  rules:
+    - http:
+        paths:
+          - path: /
+            pathType: Prefix
+            backend: { service: { name: NAME, port: { number: 80 } } }
+";
+
+#[test]
+#[ignore = "a benchmark: cargo test --release --test it check::a_thousand -- --ignored --nocapture"]
+fn a_thousand_kubernetes_documents_take_less_than_a_second() {
+    let directory = tempdir();
+    a_shop(&directory, 20, 17);
+    let started = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
+    let output = command.arg("check").arg(&directory.path).output().expect("lameduckctl runs");
+    let took = started.elapsed();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("20 files: 0 errors, 0 warnings, 0 infos"), "{text}");
+    let _ = writeln!(std::io::stderr(), "1,020 documents in 20 files: {} ms", took.as_millis());
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }

@@ -10,7 +10,7 @@ mod tests;
 pub use settings::Settings;
 
 use super::fact::Fact;
-use super::model::{Container, Word};
+use super::model::{Container, Variable, Word};
 use super::source::Place;
 
 /// What a container runs.
@@ -100,17 +100,23 @@ pub fn read(container: &Container) -> Launch {
     match &container.command {
         Some(command) => match &command.words {
             Ok(known) => words.extend(known.iter().cloned()),
-            Err(why) => missing = Some(why.clone()),
+            Err(why) => missing = missing.or_else(|| Some(why.clone())),
         },
         None if container.entrypoint.is_none() => missing = Some(unknown_image()),
         None => {}
     }
-    let mut reader = Reader { container, front: Vec::new(), lameduck: None };
+    let mut reader = Reader { container, front: Vec::new(), lameduck: None, unresolved: None };
     let rest = reader.walk(words);
     let meant = container.environment.iter().find(|variable| variable.name.starts_with(PREFIX));
     let mut assumed = None;
-    let lameduck = match (reader.lameduck, meant, &missing) {
+    let lameduck = match (reader.lameduck.filter(|_| reader.unresolved.is_none()), meant, &missing) {
+        // One of its own words is a variable that is only known later.
+        (None, ..) if reader.unresolved.is_some() => Err(reader.unresolved.unwrap_or_default()),
         (Some(settings), ..) => Ok(Some(settings)),
+        // Flags beat variables, and of these words nobody knows whether they are flags.
+        (None, _, Some(why)) if container.entrypoint.as_ref().is_some_and(|entry| entry.words.is_err()) => {
+            Err(why.clone())
+        }
         (None, Some(variable), Some(_)) => {
             assumed = Some(format!(
                 "{}: {} is set, so lameduck is taken to be the entry point of its image",
@@ -123,6 +129,9 @@ pub fn read(container: &Container) -> Launch {
     };
     let place = rest.first().map_or(container.place, |word| word.place);
     let program = match (rest.first(), &missing) {
+        (Some(word), None) if unresolved(container, word).is_some() => {
+            Fact::unknown("program", unresolved(container, word).unwrap_or_default(), Some(word.place))
+        }
         (Some(word), missing) if missing.is_none() || !reader.front.is_empty() => {
             Fact::written("program", base(&word.text).to_owned(), word.place)
         }
@@ -136,6 +145,15 @@ struct Reader<'a> {
     container: &'a Container,
     front: Vec<Front>,
     lameduck: Option<Settings>,
+    /// Why lameduck's own words are not known, although it is there.
+    unresolved: Option<String>,
+}
+
+/// Why a word is not known yet: it names a variable, as Kubernetes puts it in, whose value is not.
+fn unresolved(container: &Container, word: &Word) -> Option<String> {
+    let is_in = |variable: &&Variable| word.text.contains(&format!("$({})", variable.name));
+    let variable = container.environment.iter().filter(|variable| variable.value.is_err()).find(is_in)?;
+    Some(format!("the value of {}: {}", variable.name, variable.value.as_ref().err()?))
 }
 
 /// The base name of a file.
@@ -156,6 +174,10 @@ impl Reader<'_> {
             let (kind, rest) = if name == "lameduck" {
                 let (settings, own) = Settings::read(self.container, &words[1..], 1);
                 // Of two, the outer one acts.
+                if self.lameduck.is_none() {
+                    let mut words = words.iter().take(own);
+                    self.unresolved = words.find_map(|word| unresolved(self.container, word));
+                }
                 self.lameduck.get_or_insert(settings);
                 (FrontKind::Lameduck, words.split_off(own.min(words.len())))
             } else if INITS.contains(&name) {

@@ -55,6 +55,7 @@ formats! {
     target_group,
     attributes,
     cloud_map,
+    kubernetes,
 }
 
 /// What a loader works with.
@@ -103,6 +104,8 @@ impl Loading<'_> {
         match read(node) {
             Ok(value) => Fact::written(name, value, node.place),
             Err(why) => {
+                let template = node.text().is_some_and(|text| text.contains("{{"));
+                let why = if template { "a template, which has to be rendered first".to_owned() } else { why };
                 self.wrong.push((node.place, format!("{name}: {why}")));
                 Fact::unknown(name, format!("{name} cannot be read"), Some(node.place))
             }

@@ -5,6 +5,7 @@ use crate::check::fact::Cited;
 use crate::check::rules::Severity;
 use crate::check::source::{FileId, Place, Sources};
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -25,9 +26,7 @@ pub(super) fn write(report: &Report, sources: &Sources, colour: bool) -> String 
         let why = if suppressed.reason.is_empty() { String::new() } else { format!(": {}", suppressed.reason) };
         let _ = writeln!(out, "ignored {} by {}{why}", suppressed.finding.rule.id, suppressed.by);
     }
-    for assumed in &report.assumed {
-        let _ = writeln!(out, "assumed {assumed}");
-    }
+    assumed(&mut out, report);
     not_checked(&mut out, report);
     for (what, count) in &report.passed_over {
         let _ = writeln!(out, "passed over {count}: {what}");
@@ -37,6 +36,29 @@ pub(super) fn write(report: &Report, sources: &Sources, colour: bool) -> String 
     }
     summary(&mut out, report);
     out
+}
+
+/// A line each; but what is assumed of many things alike is said once.
+fn assumed(out: &mut String, report: &Report) {
+    let mut seen = HashSet::new();
+    let lines: Vec<&str> = report.assumed.iter().map(String::as_str).filter(|line| seen.insert(*line)).collect();
+    let mut alike: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (name, what) in lines.iter().filter_map(|line| line.split_once(": ")) {
+        alike.entry(what).or_default().push(name);
+    }
+    for line in lines {
+        let names = line.split_once(": ").and_then(|(name, what)| Some((name, what, alike.get(what)?.as_slice())));
+        match names {
+            Some((name, what, [first, second, third, rest @ ..])) if rest.len() > 2 => {
+                if name == *first {
+                    let _ = writeln!(out, "assumed {first}, {second}, {third} and {} others: {what}", rest.len());
+                }
+            }
+            _ => {
+                let _ = writeln!(out, "assumed {line}");
+            }
+        }
+    }
 }
 
 /// One line for all rules that wait for the same.

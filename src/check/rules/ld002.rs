@@ -5,12 +5,14 @@ use crate::check::case::Case;
 use crate::check::fact::seconds;
 use crate::check::model::Platform;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "LD002",
     name: "budget",
     formula: "P + D + G + B ≤ K",
-    severity: "error when P + D + G ≥ K; warning when only the buffer B is eaten",
+    severity: "error when P + D + G ≥ K; warning when only the buffer B is eaten; info when it is the grace of a \
+               liveness probe that is too short",
     worst: Severity::Error,
     about: "The platform counts from its stop signal (Kubernetes: from the pre-stop hook) and then kills \
             everything, whatever is still in flight. In Compose LD007 looks at the same sum.",
@@ -34,12 +36,11 @@ fn check(case: &Case<'_>) -> Verdict {
     let [p, d, g, b, k] = all([pre_stop, &delay, &drain, &buffer, grace])?;
     let total = p + d + g + b;
     if total <= k {
-        return holds();
+        return unhealthy(case, p + d + g);
     }
-    let before = if p.is_zero() { String::new() } else { format!("P {} + ", seconds(p)) };
     let sum = format!(
-        "{before}D {} + G {} + B {} = {} > K {}",
-        seconds(d), seconds(g), seconds(b), seconds(total), seconds(k)
+        "{}D {} + G {} + B {} = {} > K {}",
+        super::hook(p), seconds(d), seconds(g), seconds(b), seconds(total), seconds(k)
     );
     let killed = p + d + g >= k;
     let severity = if killed { Severity::Error } else { Severity::Warning };
@@ -53,15 +54,27 @@ fn check(case: &Case<'_>) -> Verdict {
         let _ = write!(message, "; linger and hooks may take {} more", seconds(own));
     }
     let mut broken = Broken::new(severity, message).fix(way_out(case, total.as_secs_f64(), k.as_secs_f64()));
-    if !p.is_zero() {
-        broken = broken.with(pre_stop);
-    }
-    broken = broken.with(&delay).with(&drain).with(&buffer).with(grace);
+    broken = broken.with_hook(pre_stop).with(&delay).with(&drain).with(&buffer).with(grace);
     // A number that lameduck was told and the platform does not have is where the drain came from.
     if let Some(told) = settings.grace.as_ref().filter(|told| told.known() != Some(&k)) {
         broken = broken.with(told);
     }
     broken.found()
+}
+
+/// The same, with what the platform waits when it is the liveness check that ends the server.
+fn unhealthy(case: &Case<'_>, takes: Duration) -> Verdict {
+    let Some(grace) = &case.container.grace_unhealthy else { return holds() };
+    let k = super::one(grace)?;
+    if takes < k {
+        return holds();
+    }
+    let message = format!(
+        "when the liveness probe fails, the server is killed in the middle of its drain: P + D + G = {} ≥ {}",
+        seconds(takes), seconds(k)
+    );
+    let fix = format!("raise {} of the probe, if such a server is still to drain", grace.name);
+    Broken::new(Severity::Info, message).fix(fix).with(grace).with(&case.delay()).with(&case.drain()).found()
 }
 
 /// Raise the limit, unless the platform has one to that too.

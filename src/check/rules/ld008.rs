@@ -4,6 +4,7 @@ use super::{Broken, Over, Rule, Severity, Verdict, all, holds};
 use crate::check::case::Case;
 use crate::check::fact::seconds;
 use crate::check::flow::Flow;
+use crate::check::model::Platform;
 
 pub(super) const RULE: Rule = Rule {
     id: "LD008",
@@ -27,6 +28,10 @@ fn check(case: &Case<'_>) -> Verdict {
     }
     let mut broken = Vec::new();
     for group in case.groups()? {
+        // A node stays a target when one of its pods goes.
+        if case.platform() == Platform::Kubernetes && group.by_address.is(&false) {
+            continue;
+        }
         let (delay, drain, deregistration) = (case.delay(), case.bounded_drain(), &group.deregistration);
         let [d, g, r] = all([&delay, &drain, deregistration])?;
         if r < d + g {

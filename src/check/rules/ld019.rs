@@ -34,7 +34,12 @@ fn check(case: &Case<'_>) -> Verdict {
         }
     };
     for route in &case.workload.routes {
-        let By::KubernetesService(local) = &route.by else { continue };
+        // Who asks for a name alone has no proxy that could send elsewhere.
+        let By::KubernetesService(service) = &route.by else { continue };
+        if service.headless {
+            continue;
+        }
+        let local = &service.local;
         if one(local)? {
             let message = "the flip takes away the node's last endpoint that still serves";
             return flips(Broken::new(Severity::Warning, message).with(local)).found();

@@ -13,7 +13,8 @@ pub(super) const RULE: Rule = Rule {
     severity: "error on Kubernetes and ECS; info for Compose and plain Docker, which restart nothing",
     worst: Severity::Error,
     about: "A server that drains is not ready, and well alive. A liveness check on /readyz has the platform kill it \
-            in the middle of its drain.",
+            in the middle of its drain. The kubelet asks no more once the pod is deleted; but when something else \
+            stops the server, or lameduck's own check of it fails, it restarts what is only not ready.",
     fix: "Ask /livez, or the server itself.",
     source: "the documentation of Kubernetes; CoreDNS and lightship keep the two apart for this reason",
     example: "a livenessProbe on port 8086, path /readyz, with LAMEDUCK_HEALTH_LISTEN=:8086",
@@ -37,8 +38,12 @@ fn check(case: &Case<'_>) -> Verdict {
         Platform::Compose | Platform::Docker => Severity::Info,
         _ => Severity::Error,
     };
+    let what = match case.platform() {
+        Platform::Kubernetes => "takes a server that is not ready for a dead one, and has it restarted",
+        _ => "fails while the server drains, and ends it",
+    };
     let message = format!(
-        "the {} fails while the server drains, and ends it: I {} × U {u} = {} ≤ D {} + G {} = {}",
+        "the {} {what}: I {} × U {u} = {} ≤ D {} + G {} = {}",
         probe.name, seconds(i), seconds(lasts), seconds(d), seconds(g), seconds(d + g)
     );
     Broken::new(severity, message)

@@ -44,5 +44,5 @@ fn check(case: &Case<'_>) -> Verdict {
     if let Some(settle) = &rollout.settle {
         broken = broken.with(settle);
     }
-    if old_first { broken.with(pre_stop).with(&delay).with(&drain) } else { broken }.found()
+    if old_first { broken.with_hook(pre_stop).with(&delay).with(&drain) } else { broken }.found()
 }

@@ -2,6 +2,7 @@
 
 use super::{Broken, Over, Rule, Severity, Verdict, holds, one};
 use crate::check::case::Case;
+use crate::check::model::Platform;
 
 pub(super) const RULE: Rule = Rule {
     id: "LD033",
@@ -23,13 +24,20 @@ fn check(case: &Case<'_>) -> Verdict {
         return holds();
     };
     let message = "for a while nobody serves in a deploy: the old ones may all go before a new one is ready";
+    let broken = |ours: &str| {
+        let broken = Broken::new(Severity::Warning, message);
+        if case.platform() == Platform::Kubernetes { broken.fix(ours) } else { broken }
+    };
     if let Some(recreate) = &rollout.recreate {
-        return Broken::new(Severity::Warning, message).with(recreate).found();
+        return broken("set strategy.type to RollingUpdate").with(recreate).found();
     }
     let (replicas, least) = (one(&rollout.replicas)?, one(&rollout.least_percent)?);
     // Rounded up, as the scheduler does.
     if replicas == 0 || (replicas * least).div_ceil(100) >= 1 {
         return holds();
     }
-    Broken::new(Severity::Warning, message).with(&rollout.least_percent).with(&rollout.replicas).found()
+    // What replaces in place has no new one to wait for.
+    let surges = rollout.most_percent.known().is_some_and(|most| *most > 100);
+    let ours = if surges { "set maxUnavailable to 0" } else { "run two or more" };
+    broken(ours).with(&rollout.least_percent).with(&rollout.replicas).found()
 }

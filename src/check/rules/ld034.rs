@@ -40,8 +40,8 @@ fn check(case: &Case<'_>) -> Verdict {
         return holds();
     }
     let message = format!(
-        "too little is left for the sidecar {}: P {} + D {} + G {} + {} = {} > K {}",
-        sidecar.name, seconds(p), seconds(d), seconds(g), seconds(own), seconds(total), seconds(k)
+        "too little is left for the sidecar {}: {}D {} + G {} + {} = {} > K {}",
+        sidecar.name, super::hook(p), seconds(d), seconds(g), seconds(own), seconds(total), seconds(k)
     );
-    Broken::new(Severity::Warning, message).with(&delay).with(&drain).with(pre_stop).with(grace).found()
+    Broken::new(Severity::Warning, message).with(&delay).with(&drain).with_hook(pre_stop).with(grace).found()
 }

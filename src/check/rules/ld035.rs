@@ -32,7 +32,11 @@ fn check(case: &Case<'_>) -> Verdict {
                 "the proxy of {} leaves first: {} < D {} + G {} = {}",
                 proxy.mesh, seconds(serves), seconds(d), seconds(g), seconds(d + g)
             );
-            broken.push(Broken::new(Severity::Error, message).with(&proxy.serves_on).with(&delay).with(&drain));
+            let fix = format!(
+                "set {} to {} s or more, or let the proxy run as a native sidecar, which stops last",
+                proxy.serves_on.name, seconds(d + g)
+            );
+            broken.push(Broken::new(Severity::Error, message).fix(fix).with(&proxy.serves_on).with(&delay).with(&drain));
         }
     }
     if broken.is_empty() { holds() } else { Ok(broken) }

@@ -10,7 +10,8 @@
 #![allow(clippy::many_single_char_names, reason = "they are the letters of the formulas")]
 
 use super::case::Case;
-use super::fact::{Cited, Fact, Shown};
+use super::fact::{Cited, Fact, Shown, seconds};
+use std::time::Duration;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,6 +157,12 @@ pub fn all<T: Copy + Default, const N: usize>(facts: [&Fact<T>; N]) -> Result<[T
     }
 }
 
+/// How the time of a pre-stop hook begins a sum; nothing where there is none.
+#[must_use]
+pub fn hook(time: Duration) -> String {
+    if time.is_zero() { String::new() } else { format!("P {} + ", seconds(time)) }
+}
+
 /// It holds, or it has nothing to say here.
 ///
 /// # Errors
@@ -214,6 +221,12 @@ impl Broken {
     pub fn with<T: Shown>(mut self, fact: &Fact<T>) -> Self {
         self.places.push(fact.cite());
         self
+    }
+
+    /// The time of a pre-stop hook, when there is one.
+    #[must_use]
+    pub fn with_hook(self, pre_stop: &Fact<Duration>) -> Self {
+        if pre_stop.known().is_some_and(Duration::is_zero) { self } else { self.with(pre_stop) }
     }
 
     /// As the only finding.

@@ -70,10 +70,28 @@ fn build(text: &str, place: &dyn Fn(u32, u32) -> Place) -> Result<Vec<Rc<Node>>,
     options.set_emit_comments(false);
     let mut builder = Builder { place, open: Vec::new(), anchors: HashMap::new(), documents: Vec::new(), nodes: 0 };
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| explain(&error, text, &builder.open))?;
-        builder.take(event, span).map_err(|wrong| rendered_first(wrong, text))?;
+        let taken = match event {
+            Ok((event, span)) => builder.take(event, span),
+            Err(error) => Err(explain(&error, text, &builder.open)),
+        };
+        taken.map_err(|wrong| template(text, wrong))?;
     }
     Ok(builder.documents)
+}
+
+/// What is wrong in a template is not YAML's to say: `{{` on the line of the error, or on one before it that
+/// was taken for a map of a map.
+fn template(text: &str, wrong: NotATree) -> NotATree {
+    let at = (wrong.at as usize).min(text.len());
+    let end = text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |length| at + length);
+    let action = |line: &&str| line.find("{{").is_some_and(|at| !line[..at].contains(['"', '\'', '#']));
+    let before = text.get(..end).unwrap_or_default().lines().rev().take(3).find(action);
+    let Some(line) = before else { return wrong };
+    let message = format!(
+        "a template, not YAML yet: `{}`; render it first, as in helm template . | lameduckctl check -",
+        line.trim()
+    );
+    NotATree { message, ..wrong }
 }
 
 /// The parser's complaint, with what is behind it when that is plain.
@@ -84,22 +102,10 @@ fn explain(error: &ScanError, text: &str, open: &[Open]) -> NotATree {
         "ends in the middle: is the file complete?".to_owned()
     } else if error.info().contains("recursion limit") {
         format!("nested deeper than the {DEEPEST} levels that are read")
-    } else if text.contains("{{") {
-        format!("{}; a template has to be rendered first", error.info())
     } else {
         error.info()
     };
     NotATree { at, message }
-}
-
-/// `a: {{ x }}` is a map with a map as its key: it was meant as a template.
-fn rendered_first(wrong: NotATree, text: &str) -> NotATree {
-    let before = text.get(..wrong.at as usize).unwrap_or_default();
-    if before.ends_with('{') && text.get(wrong.at as usize..).is_some_and(|rest| rest.starts_with('{')) {
-        NotATree { message: format!("{}; a template has to be rendered first", wrong.message), ..wrong }
-    } else {
-        wrong
-    }
 }
 
 fn byte(offset: Option<usize>) -> u32 {
