@@ -32,12 +32,12 @@ fn check(case: &Case<'_>) -> Verdict {
     if lasts > d + g {
         return holds();
     }
-    let severity = match case.platform() {
-        Platform::Compose | Platform::Docker => Severity::Info,
-        _ => Severity::Error,
+    let (severity, what) = match case.platform() {
+        Platform::Compose | Platform::Docker => (Severity::Info, "which counts as unhealthy then"),
+        _ => (Severity::Error, "and ends it"),
     };
     let message = format!(
-        "the {} fails while the server drains, and ends it: I×U = {} ≤ D {} + G {}",
+        "the {} fails while the server drains, {what}: I×U = {} ≤ D {} + G {}",
         probe.name, seconds(lasts), seconds(d), seconds(g)
     );
     Broken::new(severity, message)
