@@ -172,7 +172,8 @@ fn lay_container_over(below: Container, over: Container) -> Container {
         (below, over) => over.or(below),
     };
     let of_image = |container: &Fact<Signal>| container.name == STOPSIGNAL;
-    let signal = if of_image(&over.stop_signal) && !of_image(&below.stop_signal) { below.stop_signal } else { over.stop_signal };
+    let signal =
+        if of_image(&over.stop_signal) && !of_image(&below.stop_signal) { below.stop_signal } else { over.stop_signal };
     Container {
         image: over.image.or(below.image),
         build: over.build.or(below.build),

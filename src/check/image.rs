@@ -6,7 +6,7 @@
 //! itself, as with `docker run`.
 
 use super::fact::Fact;
-use super::model::{Asks, Container, Model, Platform, STOPSIGNAL, Words, Workload};
+use super::model::{Asks, Container, Model, Platform, STOPSIGNAL, Workload};
 use super::settings::Given;
 use super::source::{Place, Sources};
 use crate::core::Signal;
@@ -178,13 +178,8 @@ fn settle(image: &mut Image) {
             let shown = base.known().map_or("its base", String::as_str);
             let why = format!("{shown}, from which {} is built: give `docker image inspect {shown}`", image.name);
             let at = base.place.unwrap_or(place);
-            let container = &mut image.container;
-            if container.entrypoint.is_none() {
-                let words = Err(format!("what is run by {why}"));
-                container.entrypoint = Some(Words { words, place: at });
-            }
             let unknown = Fact::unknown(STOPSIGNAL, format!("the STOPSIGNAL of {why}"), Some(at));
-            signal_of_image(container, &official(base).unwrap_or(unknown));
+            signal_of_image(&mut image.container, &official(base).unwrap_or(unknown));
         }
     }
 }
@@ -193,7 +188,8 @@ fn settle(image: &mut Image) {
 fn official(image: &Fact<String>) -> Option<Fact<Signal>> {
     let name = Name::parse(image.known()?);
     let tag = name.tag.unwrap_or_default();
-    let is = |(repository, part, ..): &&(&str, &str, &str, Signal)| name.repository == *repository && tag.contains(part);
+    let is =
+        |(repository, part, ..): &&(&str, &str, &str, Signal)| name.repository == *repository && tag.contains(part);
     let (_, _, whose, signal) = OFFICIAL.iter().find(is)?;
     Some(Fact::default_of(whose, STOPSIGNAL, *signal, image.place))
 }
@@ -253,7 +249,11 @@ fn take(model: &mut Model, at: At, image: usize, why: &Why, used: &mut [bool], a
 
 fn subject(workload: &Workload, at: usize) -> String {
     let container = &workload.containers[at];
-    if container.name == workload.name { workload.name.clone() } else { format!("{}/{}", workload.name, container.name) }
+    if container.name == workload.name {
+        workload.name.clone()
+    } else {
+        format!("{}/{}", workload.name, container.name)
+    }
 }
 
 /// All by which an image can be meant on the command line.
@@ -286,7 +286,8 @@ fn by_build(model: &Model, (workload, inner): At, index: &Index) -> Option<(usiz
 fn by_name(model: &Model, (workload, inner): At, index: &Index, used: &[bool]) -> Option<(usize, Why)> {
     let container = &model.workloads[workload].containers[inner];
     let wanted = Name::parse(container.image.as_ref()?.known()?);
-    let names = |image: &Image, same: &dyn Fn(&Name<'_>) -> bool| image.references.iter().any(|r| same(&Name::parse(r)));
+    let names =
+        |image: &Image, same: &dyn Fn(&Name<'_>) -> bool| image.references.iter().any(|r| same(&Name::parse(r)));
     let candidates = index.by_last.get(wanted.last())?;
     if let Some(at) = candidates.iter().copied().find(|at| names(&model.images[*at], &|name| name.is(&wanted))) {
         return Some((at, Why::Written));
@@ -478,9 +479,14 @@ mod tests {
 
     #[test]
     fn paths_are_compared_without_their_detours() {
-        for (path, wanted) in
-            [("./a/./b", "a/b"), ("a/../b", "b"), ("../a//b", "../a/b"), ("/x/../y", "/y"), ("", ""), ("../..", "../..")]
-        {
+        for (path, wanted) in [
+            ("./a/./b", "a/b"),
+            ("a/../b", "b"),
+            ("../a//b", "../a/b"),
+            ("/x/../y", "/y"),
+            ("", ""),
+            ("../..", "../.."),
+        ] {
             assert_eq!(normal_path(path), wanted, "{path}");
         }
     }

@@ -83,6 +83,12 @@ const PREFIX: &str = "LAMEDUCK_";
 #[must_use]
 pub fn read(container: &Container) -> Launch {
     let unknown_image = || {
+        if let Some(base) = container.base.as_ref().and_then(|base| base.known()) {
+            return format!(
+                "what {base} runs, from which {} is built: give `docker image inspect {base}`",
+                container.name
+            );
+        }
         let built = container.build.as_ref().and_then(|build| build.file.known());
         let file = built.map_or("its Dockerfile", String::as_str);
         format!(
