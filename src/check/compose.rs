@@ -9,7 +9,7 @@ use super::image::{HEALTHCHECK, normal_path};
 use super::model::{Asks, Container, Model, Platform, Probe, Rollout, STOPSIGNAL, Workload};
 use super::source::{FileId, Place, Sources};
 use crate::core::Signal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A service as one file has it.
 #[derive(Clone, Debug)]
@@ -48,13 +48,19 @@ pub fn assemble(model: &mut Model, sources: &Sources, assumed: &mut Vec<String>)
     let index = Index::of(&services, sources);
     let mut whole: Vec<Service> = (0..services.len()).map(|at| index.extended(at, 0, assumed)).collect();
     // What is meant to be laid over others comes behind them, whatever the alphabet says.
-    whole.sort_by_key(|service| sources.get(service.file).name.contains("override"));
+    let files: BTreeSet<(&str, &str)> =
+        services.iter().map(|service| directory_and_stem(&sources.get(service.file).name)).collect();
+    whole.sort_by_key(|service| {
+        let (directory, stem) = directory_and_stem(&sources.get(service.file).name);
+        let is_override = stem.ends_with("override");
+        (shorter(stem).any(|base| files.contains(&(directory, base))), is_override)
+    });
     let mut projects: Vec<Service> = Vec::new();
     let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut said = Vec::new();
     for over in whole {
         let name = &sources.get(over.file).name;
-        let key = (split_path(name).0.to_owned(), over.name.clone());
+        let key = (directory_and_stem(name).0.to_owned(), over.name.clone());
         let below = places.get(&key).copied().filter(|at| {
             let below = &projects[*at];
             below.file != over.file && lies_over(name, &sources.get(below.file).name, &over)
@@ -92,17 +98,20 @@ fn workload(service: Service) -> Workload {
 
 /// Whether a file is meant to be laid over an earlier one of its directory.
 fn lies_over(file: &str, below: &str, service: &Service) -> bool {
-    let stem = |path| {
-        let name = split_path(path).1;
-        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-    };
     let only_adds = service.container.image.is_none() && service.container.build.is_none();
-    only_adds || stem(file).starts_with(stem(below))
+    let base = directory_and_stem(below).1;
+    only_adds || shorter(directory_and_stem(file).1).any(|shorter| shorter == base)
 }
 
-/// The directory of a path with its `/`, and the rest.
-fn split_path(path: &str) -> (&str, &str) {
-    path.split_at(path.rfind('/').map_or(0, |at| at + 1))
+/// The directory of a path with its `/`, and the name of the file without its ending.
+fn directory_and_stem(path: &str) -> (&str, &str) {
+    let (directory, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
+    (directory, name.rsplit_once('.').map_or(name, |(stem, _)| stem))
+}
+
+/// Of `compose.prod.eu` all that it adds to: `compose`, `compose.prod`.
+fn shorter(stem: &str) -> impl Iterator<Item = &str> {
+    stem.match_indices(['.', '-', '_']).map(|(at, _)| &stem[..at])
 }
 
 struct Index<'a> {

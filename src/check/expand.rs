@@ -132,7 +132,7 @@ fn variable<'a>(out: &mut Writing<'_>, text: &'a str, depth: usize) -> Result<&'
         None => operator.split_at(operator.chars().next().map_or(0, char::len_utf8)),
     };
     let counts_empty = !operator.starts_with(':');
-    let open = || format!("${name} is only known when it is deployed, and has no default here");
+    let open = || format!("${name} has no default here, and is only known later");
     match sign {
         "-" if set(counts_empty) => put(out, name, &value),
         "-" => {
@@ -222,10 +222,10 @@ mod tests {
     #[test]
     fn what_has_no_value_is_named() {
         for (text, wanted) in [
-            ("${X}", "$X is only known"),
-            ("$X", "$X is only known"),
-            ("${X:?set it}", "$X is only known"),
-            ("${X:+1}", "$X is only known"),
+            ("${X}", "$X has no default here"),
+            ("$X", "$X has no default here"),
+            ("${X:?set it}", "$X has no default here"),
+            ("${X:+1}", "$X has no default here"),
             ("${X:-1", "never closed"),
             ("${}", "names no variable"),
             ("${1X}", "names no variable"),

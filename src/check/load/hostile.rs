@@ -123,18 +123,22 @@ proptest! {
     }
 }
 
+fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).map(line).collect::<Vec<_>>().concat()
+}
+
 #[test]
 fn what_is_shared_by_many_services_is_read_within_bounds() {
-    let variables: String = (0..2_000).map(|at| format!("  A{at}: \"{at}\"\n")).collect();
-    let services: String = (0..200).map(|at| format!("  s{at}:\n    image: a\n    environment: *env\n")).collect();
+    let variables = lines(2_000, |at| format!("  A{at}: \"{at}\"\n"));
+    let services = lines(200, |at| format!("  s{at}:\n    image: a\n    environment: *env\n"));
     let problems = read("compose.yaml", &format!("x: &env\n{variables}services:\n{services}"));
     assert!(problems.iter().any(|problem| problem.contains("from here on nothing is read")), "{problems:?}");
 }
 
 #[test]
 fn a_thousand_stages_on_top_of_each_other_are_read_within_bounds() {
-    let variables: String = (0..5_000).map(|at| format!("ENV A{at}={at}\n")).collect();
-    let stages: String = (1..1_000).map(|at| format!("FROM s{} AS s{at}\n", at - 1)).collect();
+    let variables = lines(5_000, |at| format!("ENV A{at}={at}\n"));
+    let stages = lines(999, |at| format!("FROM s{at} AS s{}\n", at + 1));
     let problems = read("Dockerfile", &format!("FROM scratch AS s0\n{variables}{stages}ENTRYPOINT [\"/x\"]\n"));
     assert!(problems.iter().any(|problem| problem.contains("more is set in this file")), "{problems:?}");
 }

@@ -11,7 +11,7 @@ use crate::check::model::{Asks, Container, Platform, Probe, Rollout, Word, Words
 use crate::check::tree::{Kind, Node};
 use crate::check::words::split;
 use crate::core::Signal;
-use read::{Reader, switch, whole_number};
+use read::{Reader, inside, switch, whole_number};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -128,7 +128,7 @@ fn words(node: &Node, key: &str, reader: &mut Reader<'_, '_>) -> Option<Words> {
     let node = node.get(key).filter(|node| !node.is_null())?;
     if matches!(node.kind, Kind::Scalar { .. }) {
         let fact = reader.fact(node, key, |text| Ok(text.to_owned()));
-        let inside = reader.inside(node);
+        let inside = inside(node);
         let word = |(text, range): (String, std::ops::Range<usize>)| Word { text, place: inside(range) };
         let words = fact.value.map(|text| split(&text).into_iter().map(word).collect());
         return Some(Words { words, place: node.place });
@@ -223,8 +223,8 @@ fn check(node: &Node, container: &mut Container, reader: &mut Reader<'_, '_>) {
         Some(test) => {
             let words = words(check, "test", reader).map_or_else(|| Ok(Vec::new()), |words| words.words);
             // Behind the word that says how: CMD, CMD-SHELL.
-            let text = words.map(|words| words.iter().skip(1).map(|word| word.text.clone()).collect::<Vec<_>>().join(" "));
-            Fact { value: text, ..Fact::written("test", String::new(), test.place) }
+            let command = words.map(|words| words.iter().skip(1).map(|word| word.text.clone()).collect::<Vec<_>>().join(" "));
+            Fact { value: command, ..Fact::written("test", String::new(), test.place) }
         }
     };
     let mut time = |key: &'static str, default: Duration| {

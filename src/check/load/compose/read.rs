@@ -121,32 +121,13 @@ impl<'l, 'a> Reader<'l, 'a> {
                         Ok(text) => text.split_once('=').map_or_else(shell, |(_, value)| Ok(value.to_owned())),
                         Err(why) => Err(why),
                     };
-                    let place = self.inside(item)(name.len() + 1..written.len());
+                    let place = inside(item)(name.len() + 1..written.len());
                     variables.push(Variable { name, value, place, origin: fact.origin });
                 }
             }
             _ => self.wrong(node, format!("environment: a map or a list is wanted here, not {}", node.described())),
         }
         variables
-    }
-
-    /// Where a part of a text stands, when it stands there as it is; else where all of it does.
-    pub(super) fn inside(&self, node: &Node) -> impl Fn(Range<usize>) -> Place + use<> {
-        let whole = node.place;
-        let text = node.text().unwrap_or_default();
-        let length = (whole.end - whole.start) as usize;
-        let plain = matches!(node.kind, Kind::Scalar { plain: true, .. });
-        let quoted = !plain && length == text.len() + 2;
-        let literal = (quoted || (plain && length == text.len())) && !text.contains('$');
-        let (skip, most) = (u32::from(quoted), text.len());
-        move |range: Range<usize>| {
-            let byte = |at: usize| whole.start + skip + u32::try_from(at).unwrap_or(0);
-            if literal && range.start < range.end && range.end <= most {
-                Place { start: byte(range.start), end: byte(range.end), ..whole }
-            } else {
-                whole
-            }
-        }
     }
 
     /// Takes from what is left; says so when there is nothing any more.
@@ -159,6 +140,25 @@ impl<'l, 'a> Reader<'l, 'a> {
             self.wrong(node, "from here on nothing is read: the services say the same things too often".to_owned());
         }
         self.left > 0
+    }
+}
+
+/// Where a part of a text stands, when it stands there as it is; else where all of it does.
+pub(super) fn inside(node: &Node) -> impl Fn(Range<usize>) -> Place + use<> {
+    let whole = node.place;
+    let text = node.text().unwrap_or_default();
+    let length = (whole.end - whole.start) as usize;
+    let plain = matches!(node.kind, Kind::Scalar { plain: true, .. });
+    let quoted = !plain && length == text.len() + 2;
+    let literal = (quoted || (plain && length == text.len())) && !text.contains('$');
+    let (skip, most) = (u32::from(quoted), text.len());
+    move |range: Range<usize>| {
+        let byte = |at: usize| whole.start + skip + u32::try_from(at).unwrap_or(0);
+        if literal && range.start < range.end && range.end <= most {
+            Place { start: byte(range.start), end: byte(range.end), ..whole }
+        } else {
+            whole
+        }
     }
 }
 

@@ -150,15 +150,16 @@ impl Stage {
             }
             Instruction::Stopsignal(signal) => {
                 let place = reader.place(signal.arguments.span.clone());
+                let unknown = |why: String| Fact::unknown("STOPSIGNAL", why, Some(place));
                 self.container.stop_signal = match self.text(&signal.arguments.value) {
-                    Err(why) => Fact::unknown("STOPSIGNAL", format!("STOPSIGNAL: {why}"), Some(place)),
-                    Ok((text, origin)) => match Signal::parse(&text) {
-                        Ok(signal) => Fact { origin, ..Fact::written("STOPSIGNAL", signal, place) },
-                        Err(_) => {
+                    Err(why) => unknown(format!("STOPSIGNAL: {why}")),
+                    Ok((text, origin)) => Signal::parse(&text).map_or_else(
+                        |_| {
                             loading.wrong.push((place, format!("STOPSIGNAL: no signal is called {text:?}")));
-                            Fact::unknown("STOPSIGNAL", "a STOPSIGNAL that is one", Some(place))
-                        }
-                    },
+                            unknown("a STOPSIGNAL that is one".to_owned())
+                        },
+                        |signal| Fact { origin, ..Fact::written("STOPSIGNAL", signal, place) },
+                    ),
                 };
             }
             Instruction::Healthcheck(check) => self.check(reader, check, loading),

@@ -5,11 +5,16 @@
 //! part of its name, or because there is no other, and then it says so. What no container takes runs by
 //! itself, as with `docker run`.
 
+mod name;
+
+pub(super) use name::normal_path;
+
 use super::fact::Fact;
 use super::model::{Asks, Container, Model, Platform, STOPSIGNAL, Workload};
 use super::settings::Given;
 use super::source::{Place, Sources};
 use crate::core::Signal;
+use name::{Name, directory};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What containers run unless they say otherwise.
@@ -59,14 +64,6 @@ const OFFICIAL: [(&str, &str, &str, Signal); 7] = [
 
 /// So many images are built from each other at the most.
 const MOST_BASES: usize = 16;
-
-/// The name of an image, taken apart.
-#[derive(Debug, PartialEq, Eq)]
-struct Name<'a> {
-    repository: &'a str,
-    tag: Option<&'a str>,
-    digest: Option<&'a str>,
-}
 
 /// A container, by the number of its workload and its own.
 type At = (usize, usize);
@@ -394,100 +391,5 @@ impl Index {
             let is_stage = build.target.as_ref().map_or(image.last, |target| image.stage.as_ref() == Some(target));
             is_stage && *path == wanted
         })
-    }
-}
-
-/// The directory that a file is in, by its name alone.
-fn directory(path: &str) -> Option<&str> {
-    path.rsplit('/').nth(1).filter(|name| !matches!(*name, "" | "." | ".."))
-}
-
-/// A path without `.`, and without `..` behind anything.
-#[must_use]
-pub fn normal_path(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "." => {}
-            "" if !parts.is_empty() => {}
-            ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..")) => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
-}
-
-// === impl Name ===
-
-impl<'a> Name<'a> {
-    fn parse(text: &'a str) -> Self {
-        let (named, digest) = match text.split_once('@') {
-            Some((named, digest)) => (named, Some(digest)),
-            None => (text, None),
-        };
-        // What stands behind a colon is a port unless nothing follows it.
-        let tagged = named.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
-        let (repository, tag) = tagged.map_or((named, None), |(repository, tag)| (repository, Some(tag)));
-        let repository = repository.strip_prefix("docker.io/").unwrap_or(repository);
-        let repository = repository.strip_prefix("library/").unwrap_or(repository);
-        Self { repository, tag, digest }
-    }
-
-    /// Whether it is surely the same image.
-    fn is(&self, other: &Self) -> bool {
-        let same_digest = self.digest.is_some() && self.digest == other.digest;
-        let both_tags = self.digest.is_none() && other.digest.is_none() && self.full() == other.full();
-        self.repository == other.repository && (same_digest || both_tags)
-    }
-
-    /// With the tag that Docker takes when there is none.
-    fn full(&self) -> String {
-        match self.digest {
-            Some(digest) => format!("{}@{digest}", self.repository),
-            None => format!("{}:{}", self.repository, self.tag.unwrap_or("latest")),
-        }
-    }
-
-    /// The last part of the repository.
-    fn last(&self) -> &'a str {
-        self.repository.rsplit('/').next().unwrap_or(self.repository)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_images_are_taken_apart() {
-        let parts = |text| {
-            let name = Name::parse(text);
-            (name.repository.to_owned(), name.tag.map(str::to_owned), name.last().to_owned(), name.full())
-        };
-        let owned = |repository: &str, tag: Option<&str>, last: &str, full: &str| {
-            (repository.to_owned(), tag.map(str::to_owned), last.to_owned(), full.to_owned())
-        };
-        assert_eq!(parts("docker.io/library/nginx"), owned("nginx", None, "nginx", "nginx:latest"));
-        assert_eq!(parts("host:5000/a/web:1.2"), owned("host:5000/a/web", Some("1.2"), "web", "host:5000/a/web:1.2"));
-        assert_eq!(parts("host:5000/web"), owned("host:5000/web", None, "web", "host:5000/web:latest"));
-        assert_eq!(parts("web:1@sha256:ab"), owned("web", Some("1"), "web", "web@sha256:ab"));
-        assert!(Name::parse("web:2@sha256:ab").is(&Name::parse("web@sha256:ab")));
-        assert!(!Name::parse("web@sha256:ab").is(&Name::parse("web")));
-    }
-
-    #[test]
-    fn paths_are_compared_without_their_detours() {
-        for (path, wanted) in [
-            ("./a/./b", "a/b"),
-            ("a/../b", "b"),
-            ("../a//b", "../a/b"),
-            ("/x/../y", "/y"),
-            ("", ""),
-            ("../..", "../.."),
-        ] {
-            assert_eq!(normal_path(path), wanted, "{path}");
-        }
     }
 }
