@@ -10,7 +10,7 @@ use crate::check::image::Image;
 use crate::check::model::{Container, Platform, Variable};
 use crate::check::source::{FileId, Place};
 use parse_dockerfile::{Dockerfile, FromInstruction};
-use stage::{Arg, Stage};
+use stage::{Scope, Stage};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -102,10 +102,9 @@ impl Reader<'_> {
 
     /// An image of every stage that may be asked for, each with what it has from earlier ones.
     fn images(&self, parsed: &Dockerfile<'_>, loading: &mut Loading<'_>) -> Vec<Image> {
-        let mut globals: Vec<Arg> = Vec::new();
+        let mut globals = Scope::default();
         for arg in parsed.global_args() {
-            let found = stage::args(self, arg, &[], &globals, &[]);
-            globals.extend(found);
+            globals.declare(self, arg, &Scope::default(), &[]);
         }
         let mut stages: Vec<Stage> = Vec::new();
         let total = parsed.stages().len();
@@ -152,9 +151,9 @@ impl Reader<'_> {
     }
 
     /// The image that a stage begins with; only arguments before the first stage count there.
-    fn base(&self, from: &FromInstruction<'_>, globals: &[Arg]) -> Fact<String> {
+    fn base(&self, from: &FromInstruction<'_>, globals: &Scope) -> Fact<String> {
         let at = self.place(from.image.span.clone());
-        match stage::text(&from.image.value, globals, &[]) {
+        match globals.text(&from.image.value, &[]) {
             Ok((text, origin)) if !text.is_empty() => Fact { origin, ..Fact::written("FROM", text, at) },
             Ok(_) => Fact::unknown("FROM", format!("FROM {}: it names no image", from.image.value), Some(at)),
             Err(why) => Fact::unknown("FROM", format!("FROM {}: {why}", from.image.value), Some(at)),

@@ -9,14 +9,17 @@ use crate::check::model::{Asks, Container, Probe, Variable, Word, Words};
 use crate::check::source::Place;
 use crate::core::Signal;
 use parse_dockerfile::{ArgInstruction, Command, HealthcheckArguments, HealthcheckInstruction, Instruction};
+use std::collections::HashMap;
 use std::time::Duration;
 
-/// An `ARG`: its default may be overridden when the image is built.
-#[derive(Clone, Debug)]
-pub(super) struct Arg {
-    name: String,
-    /// Its default; `None` = none, so that nobody knows it.
-    value: Option<String>,
+/// What a `$` can mean.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    /// The arguments with their defaults, which may be overridden when the image is built; `None` = without
+    /// one, so that nobody knows it.
+    args: HashMap<String, Option<String>>,
+    /// Which variable of the environment was the last to set a name.
+    latest: HashMap<String, usize>,
 }
 
 /// A stage.
@@ -27,7 +30,7 @@ pub(super) struct Stage {
     pub(super) base: Option<Fact<String>>,
     /// What it runs so far.
     pub(super) container: Container,
-    args: Vec<Arg>,
+    scope: Scope,
     shell: Vec<String>,
     /// Whether the command was set in this very stage.
     own_command: bool,
@@ -38,46 +41,46 @@ const BY_ITSELF: [&str; 8] = [
     "TARGETPLATFORM", "TARGETOS", "TARGETARCH", "TARGETVARIANT", "BUILDPLATFORM", "BUILDOS", "BUILDARCH", "BUILDVARIANT",
 ];
 
-/// Reads the arguments that an `ARG` declares. One without a default that is among those `from_outside` has
-/// theirs: it is declared before the first stage, and again in this one.
-pub(super) fn args(
-    reader: &Reader<'_>,
-    arg: &ArgInstruction<'_>,
-    from_outside: &[Arg],
-    args: &[Arg],
-    environment: &[Variable],
-) -> Vec<Arg> {
-    let pairs = pairs::read(reader.text, arg.arguments.span.clone(), reader.escape, false);
-    let outside = |name: &str| from_outside.iter().rev().find(|arg| arg.name == name).and_then(|arg| arg.value.clone());
-    let read = |pair: pairs::Pair| {
-        let value = match pair.value {
-            Some(value) => text(&value, args, environment).ok().map(|(text, _)| text),
-            None => outside(&pair.name),
-        };
-        let value = value.filter(|value| reader.spend(value.len()));
-        Arg { name: pair.name, value }
-    };
-    pairs.into_iter().map(read).collect()
-}
+// === impl Scope ===
 
-/// A text with its variables put in.
-pub(super) fn text(text: &str, args: &[Arg], environment: &[Variable]) -> Result<(String, Origin), String> {
-    let lookup = |name: &str| {
-        if let Some(variable) = environment.iter().rev().find(|variable| variable.name == name) {
-            return match &variable.value {
-                Ok(value) => Value::Known(value.clone(), variable.origin != Origin::Written),
-                Err(_) => Value::Open,
+impl Scope {
+    /// Takes the arguments that an `ARG` declares. One without a default has that of `outside`: it is
+    /// declared before the first stage, and again in this one.
+    pub(super) fn declare(
+        &mut self,
+        reader: &Reader<'_>,
+        arg: &ArgInstruction<'_>,
+        outside: &Self,
+        environment: &[Variable],
+    ) {
+        for pair in pairs::read(reader.text, arg.arguments.span.clone(), reader.escape, false) {
+            let value = match pair.value {
+                Some(value) => self.text(&value, environment).ok().map(|(text, _)| text),
+                None => outside.args.get(&pair.name).cloned().flatten(),
             };
+            self.args.insert(pair.name, value.filter(|value| reader.spend(value.len())));
         }
-        match args.iter().rev().find(|arg| arg.name == name).map(|arg| &arg.value) {
-            Some(Some(value)) => Value::Known(value.clone(), true),
-            Some(None) => Value::Open,
-            None if BY_ITSELF.contains(&name) => Value::Open,
-            None => Value::Empty,
-        }
-    };
-    let expanded = expand(text, Dialect::Dockerfile, &lookup)?;
-    Ok((expanded.text, expanded.origin))
+    }
+
+    /// A text with its variables put in.
+    pub(super) fn text(&self, text: &str, environment: &[Variable]) -> Result<(String, Origin), String> {
+        let lookup = |name: &str| {
+            if let Some(variable) = self.latest.get(name).and_then(|at| environment.get(*at)) {
+                return match &variable.value {
+                    Ok(value) => Value::Known(value.clone(), variable.origin != Origin::Written),
+                    Err(_) => Value::Open,
+                };
+            }
+            match self.args.get(name) {
+                Some(Some(value)) => Value::Known(value.clone(), true),
+                Some(None) => Value::Open,
+                None if BY_ITSELF.contains(&name) => Value::Open,
+                None => Value::Empty,
+            }
+        };
+        let expanded = expand(text, Dialect::Dockerfile, &lookup)?;
+        Ok((expanded.text, expanded.origin))
+    }
 }
 
 // === impl Stage ===
@@ -85,16 +88,17 @@ pub(super) fn text(text: &str, args: &[Arg], environment: &[Variable]) -> Result
 impl Stage {
     pub(super) fn new(container: Container, name: Option<String>, base: Option<Fact<String>>) -> Self {
         let shell = vec!["/bin/sh".to_owned(), "-c".to_owned()];
-        Self { name, base, container, args: Vec::new(), shell, own_command: false }
+        Self { name, base, container, scope: Scope::default(), shell, own_command: false }
     }
 
-    /// One that begins with what this one ended with. Arguments do not reach over.
+    /// One that begins with what this one ended with.
     pub(super) fn inherited(&self, name: Option<String>, place: Place) -> Self {
         Self {
             name,
             base: self.base.clone(),
             container: Container { place, ..self.container.clone() },
-            args: Vec::new(),
+            // Arguments do not reach over.
+            scope: Scope { latest: self.scope.latest.clone(), ..Scope::default() },
             shell: self.shell.clone(),
             own_command: false,
         }
@@ -110,14 +114,11 @@ impl Stage {
         &mut self,
         reader: &Reader<'_>,
         instruction: &Instruction<'_>,
-        from_outside: &[Arg],
+        outside: &Scope,
         loading: &mut Loading<'_>,
     ) {
         match instruction {
-            Instruction::Arg(arg) => {
-                let found = args(reader, arg, from_outside, &self.args, &self.container.environment);
-                self.args.extend(found);
-            }
+            Instruction::Arg(arg) => self.scope.declare(reader, arg, outside, &self.container.environment),
             Instruction::Env(env) => {
                 let pairs = pairs::read(reader.text, env.arguments.span.clone(), reader.escape, true);
                 let read = |pair: pairs::Pair| {
@@ -131,7 +132,10 @@ impl Stage {
                     Variable { name: pair.name, value, place: reader.place(pair.range), origin }
                 };
                 let variables: Vec<Variable> = pairs.into_iter().map(read).collect();
-                self.container.environment.extend(variables);
+                for variable in variables {
+                    self.scope.latest.insert(variable.name.clone(), self.container.environment.len());
+                    self.container.environment.push(variable);
+                }
             }
             Instruction::Entrypoint(entrypoint) => {
                 self.container.entrypoint = Some(self.words(reader, &entrypoint.arguments));
@@ -180,7 +184,7 @@ impl Stage {
     }
 
     fn text(&self, written: &str) -> Result<(String, Origin), String> {
-        text(written, &self.args, &self.container.environment)
+        self.scope.text(written, &self.container.environment)
     }
 
     fn words(&self, reader: &Reader<'_>, command: &Command<'_>) -> Words {
