@@ -6,6 +6,7 @@ use super::fact::Fact;
 use super::model::{By, GroupAttributes, Model, Platform, Route, Service};
 use super::settings::Given;
 use super::source::Sources;
+use super::{compose, image};
 use std::time::Duration;
 
 /// What ELB lets a deregistered target go on when nobody set it.
@@ -15,10 +16,13 @@ pub const DEREGISTRATION: Duration = Duration::from_secs(300);
 pub fn link(model: &mut Model, given: &Given, sources: &Sources) -> Vec<String> {
     let mut assumed = Vec::new();
     attributes(model, given, sources, &mut assumed);
+    compose::assemble(model, sources, &mut assumed);
+    // Before the images: what a ConfigMap lends stands behind the ENV of the image.
+    assumed.extend(cluster::link(model));
+    image::join(model, given, sources, &mut assumed);
     for service in std::mem::take(&mut model.services) {
         join(model, service, given, &mut assumed);
     }
-    assumed.extend(cluster::link(model));
     lone_group(model, given, &mut assumed);
     assumed
 }

@@ -9,7 +9,8 @@
 //!    place; [`detect`] tells by its content which format a document has.
 //! 2. [`load`]: one small file a format puts what it says into the [`model`], as [`fact`]s: a value with its
 //!    origin, or the reason why it is not known.
-//! 3. [`link`] joins services, task definitions and target groups, [`cluster`] what is in one; [`launch`] finds out what each container
+//! 3. [`link`] joins services, task definitions and target groups, [`cluster`] what is in a cluster, [`compose`]
+//!    the files of a project and [`image`] images with what runs them; [`launch`] finds out what each container
 //!    runs and what lameduck's settings are; [`flow`] works out who tells the balancer, and when;
 //!    [`settings`] holds what the command line adds.
 //! 4. [`rules`]: one small file a rule looks at a [`case`], a container with everything around it.
@@ -23,9 +24,12 @@
 
 pub mod case;
 pub mod cluster;
+pub mod compose;
 pub mod detect;
+mod expand;
 pub mod fact;
 pub mod flow;
+pub mod image;
 pub mod launch;
 pub mod link;
 pub mod load;
@@ -38,6 +42,7 @@ pub mod suppress;
 #[cfg(test)]
 mod tests;
 pub mod tree;
+mod words;
 
 use case::Case;
 use flow::Flow;

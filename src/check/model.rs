@@ -5,7 +5,9 @@
 //! the balancer. Rules see the result through [`super::case::Case`].
 
 use super::cluster::Cluster;
-use super::fact::Fact;
+use super::compose::Service as ComposeService;
+use super::fact::{Fact, Origin};
+use super::image::{Build, Image};
 use super::launch::Launch;
 use super::source::Place;
 use crate::core::Signal;
@@ -28,6 +30,10 @@ pub struct Model {
     pub discoveries: Vec<Discovery>,
     /// What a cluster of Kubernetes joins by labels and names, until it is linked.
     pub cluster: Cluster,
+    /// What containers run unless they say otherwise.
+    pub images: Vec<Image>,
+    /// Services of Compose as each file has them, before files are laid over each other.
+    pub compose: Vec<ComposeService>,
 }
 
 /// The platform that stops it.
@@ -70,8 +76,11 @@ pub struct Workload {
     pub mesh: Vec<MeshProxy>,
 }
 
+/// The name of the stop signal as long as it is that of the image.
+pub const STOPSIGNAL: &str = "STOPSIGNAL";
+
 /// One container.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Container {
     /// Its name.
     pub name: String,
@@ -79,6 +88,10 @@ pub struct Container {
     pub place: Place,
     /// The image.
     pub image: Option<Fact<String>>,
+    /// The image that its own is built from.
+    pub base: Option<Fact<String>>,
+    /// What the image is built from, where that is said beside it (Compose).
+    pub build: Option<Build>,
     /// `ENTRYPOINT`; `None` = the image's.
     pub entrypoint: Option<Words>,
     /// `CMD`; `None` = the image's, when the entrypoint is.
@@ -106,6 +119,8 @@ pub struct Container {
     pub liveness: Option<Probe>,
     /// What the platform waits instead of the grace when it is the liveness check that failed.
     pub grace_unhealthy: Option<Fact<Duration>>,
+    /// Whether the `HEALTHCHECK` of the image counts here when nothing else is said.
+    pub image_check: bool,
     /// The platform's check that takes it out of the balancers.
     pub readiness: Option<Probe>,
     /// The ports it offers.
@@ -143,6 +158,8 @@ pub struct Variable {
     pub value: Result<String, String>,
     /// Where it stands.
     pub place: Place,
+    /// Who says the value.
+    pub origin: Origin,
 }
 
 /// A check of a container or target.
@@ -386,19 +403,22 @@ impl Container {
         Self {
             place,
             image: None,
+            base: None,
+            build: None,
             entrypoint: None,
             command: None,
             environment: Vec::new(),
             grace: Fact::unknown(platform.grace_field(), "how long the platform waits is in no file", at),
             pre_stop: Fact::default_of(whose, "preStop", Duration::ZERO, at),
             pre_stop_program: None,
-            stop_signal: Fact::unknown("STOPSIGNAL", format!("the STOPSIGNAL of the image of {name}"), at),
+            stop_signal: Fact::unknown(STOPSIGNAL, format!("the STOPSIGNAL of the image of {name}"), at),
             init: Fact::default_of(whose, "init", false, at),
             essential: Fact::default_of(whose, "essential", true, at),
             sidecar: false,
             depends_on: Vec::new(),
             liveness: None,
             grace_unhealthy: None,
+            image_check: matches!(platform, Platform::Compose | Platform::Docker),
             readiness: None,
             ports: Vec::new(),
             restart: None,

@@ -100,7 +100,11 @@ fn walk(directory: &Path, depth: usize, found: &mut Vec<(PathBuf, bool)>, proble
 /// Whether a file that was not named itself may be one of a deployment.
 fn looked_at(name: &str) -> bool {
     let ends = |ending: &str| name.len() > ending.len() && name.ends_with(ending);
-    ends(".json") || ends(".yaml") || ends(".yml") || name.contains("Dockerfile") || ends(".dockerfile")
+    ends(".json")
+        || ends(".yaml")
+        || ends(".yml")
+        || ["Dockerfile", "Containerfile"].iter().any(|kind| name.contains(kind))
+        || ends(".dockerfile")
 }
 
 /// A path as text.

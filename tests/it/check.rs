@@ -10,6 +10,25 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+#[test]
+fn the_examples_for_docker_and_compose_pass_with_nothing_to_say() {
+    for files in [
+        &["Dockerfile.example"] as &[_],
+        &["examples/nginx/Dockerfile"],
+        &["examples/compose/compose.yaml"],
+        &["examples/compose/compose.yaml", "examples/nginx/Dockerfile"],
+        &["examples/ecs/task-definition.json", "examples/nginx/Dockerfile"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
+        command.arg("check").args(files).args(["--format", "json", "--fail-on", "warning"]);
+        let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("lameduckctl runs");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{files:?}: {report:#}");
+        assert_eq!(report["findings"].as_array().map(Vec::len), Some(0), "{files:?}: {report:#}");
+        assert_eq!(report["summary"]["files"], files.len());
+    }
+}
+
 /// JSON as it is compared: indented, and of SARIF without the list of rules, which is the same everywhere.
 fn indented(text: &str) -> String {
     let mut value: serde_json::Value = serde_json::from_str(text).unwrap_or_else(|why| panic!("{why}: {text}"));

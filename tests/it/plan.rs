@@ -1,10 +1,11 @@
 //! `lameduckctl plan` on the scenarios below `tests/plan`, and what it proposes held against `check`.
 
+use crate::support::files::tempdir;
 use crate::support::scenarios::{compare, folders, nothing_differs, run, run_on, schema, transcript, words};
 use crate::support::schema::faults;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 #[test]
 fn every_scenario_prints_what_is_expected_of_it() {
@@ -33,14 +34,6 @@ fn planned(words: &[&str]) -> Value {
     let (text, status) = run(Path::new("/"), &all);
     assert_eq!(status, 0, "{words:?}: {text}");
     serde_json::from_str(&text).unwrap()
-}
-
-/// A directory for the files of one plan.
-fn scratch(name: &str) -> PathBuf {
-    let directory = std::env::temp_dir().join(format!("lameduck-plan-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&directory);
-    fs::create_dir_all(&directory).unwrap();
-    directory
 }
 
 /// What `check` has against these files: ids of errors and warnings, and all that it prints.
@@ -126,21 +119,51 @@ fn check_has_nothing_against_what_plan_proposes_for_ecs() {
                 let flow: &[&str] = if flow.is_empty() { &[] } else { &given };
                 words.extend(flow);
                 let plan = &planned(&words)["plans"][0];
-                let directory = scratch("ecs");
-                around(&directory, plan, way);
+                let directory = tempdir();
+                around(&directory.path, plan, way);
                 let task = &plan["snippets"][0];
                 assert_eq!(task["title"], "task definition");
-                fs::write(directory.join("task.json"), task["text"].as_str().unwrap()).unwrap();
+                directory.file("task.json", task["text"].as_str().unwrap(), 0o644);
                 let set = format!("p99={p99}");
                 let mut words = vec!["--set", set.as_str()];
                 words.extend(flow);
-                let (bad, text) = checked(&directory, &words);
+                let (bad, text) = checked(&directory.path, &words);
                 assert_eq!(bad, Vec::<String>::new(), "{platform} {way} {flow:?} {p99}: {text}\n{task}");
                 // The rules on the numbers were looked at, not left out for want of something.
                 for rule in ["LD002", "LD005", "LD008", "LD013", "LD014"] {
                     assert!(!text.contains(&format!("{{\"rule\":\"{rule}\",\"needs\"")), "{rule} in {text}");
                 }
-                fs::remove_dir_all(&directory).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn check_has_nothing_against_what_plan_proposes_for_kubernetes_and_compose() {
+    for (platform, way, title, file) in [
+        ("kubernetes", "kube-proxy", "manifests", "manifests.yaml"),
+        ("kubernetes", "alb", "manifests", "manifests.yaml"),
+        ("kubernetes", "nlb", "manifests", "manifests.yaml"),
+        ("kubernetes", "haproxy", "manifests", "manifests.yaml"),
+        ("compose", "haproxy", "compose.yaml", "compose.yaml"),
+        ("compose", "alb", "compose.yaml", "compose.yaml"),
+    ] {
+        for p99 in ["20s", "200ms"] {
+            let plan = &planned(&["--platform", platform, "--lb", way, "--p99", p99])["plans"][0];
+            let directory = tempdir();
+            if (platform, way) == ("compose", "alb") {
+                around(&directory.path, plan, way);
+                fs::remove_file(directory.path.join("service.json")).unwrap();
+            }
+            let snippet = &plan["snippets"][0];
+            assert_eq!(snippet["title"], title);
+            directory.file(file, snippet["text"].as_str().unwrap(), 0o644);
+            let (bad, text) = checked(&directory.path, &[]);
+            assert_eq!(bad, Vec::<String>::new(), "{platform} {way}: {text}\n{snippet}");
+            for rule in ["LD001", "LD002", "LD007", "LD008", "LD015", "LD017"] {
+                let unlooked = text.contains(&format!("{{\"rule\":\"{rule}\",\"needs\""));
+                // Of HAProxy nothing stands in these files.
+                assert!(!unlooked || way == "haproxy", "{rule} in {text}");
             }
         }
     }
@@ -154,12 +177,11 @@ fn a_number_that_is_one_less_does_not_pass() {
     for (number, less, rule) in
         [("\"18s\"", "\"12s\"", "LD001"), ("\"stopTimeout\": 40", "\"stopTimeout\": 32", "LD002")]
     {
-        let directory = scratch("less");
-        around(&directory, plan, "alb");
+        let directory = tempdir();
+        around(&directory.path, plan, "alb");
         assert!(task.contains(number), "{task}");
-        fs::write(directory.join("task.json"), task.replace(number, less)).unwrap();
-        let (bad, text) = checked(&directory, &["--flow", "hc", "--set", "p99=2s"]);
+        directory.file("task.json", task.replace(number, less), 0o644);
+        let (bad, text) = checked(&directory.path, &["--flow", "hc", "--set", "p99=2s"]);
         assert_eq!(bad, [rule], "{text}");
-        fs::remove_dir_all(&directory).unwrap();
     }
 }

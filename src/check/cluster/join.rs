@@ -1,7 +1,7 @@
 //! Joins what is in a [`Cluster`].
 
 use super::{Borrowed, Cluster, ConfigMap, Pod, Port, Service, ServicePort, What};
-use crate::check::fact::Fact;
+use crate::check::fact::{Fact, Origin};
 use crate::check::model::{BalancerKind, By, Model, Route, TargetGroup, Variable, Workload};
 
 /// Joins everything of the cluster; returned is what was left out.
@@ -67,6 +67,7 @@ fn lend(workload: &mut Workload, pod: &Pod, borrowed: &Borrowed, cluster: &Clust
                 name: format!("{prefix}{key}"),
                 value: Ok(value.clone()),
                 place: *place,
+                origin: Origin::Written,
             });
             // What `env` says itself comes last, and counts.
             container.environment.splice(0..0, lent);

@@ -14,7 +14,7 @@ use super::model::{Container, Variable, Word};
 use super::source::Place;
 
 /// What a container runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Launch {
     /// What stands in front of the program, from PID 1 on; unknown when the image decides.
     pub front: Result<Vec<Front>, String>,
@@ -83,8 +83,16 @@ const PREFIX: &str = "LAMEDUCK_";
 #[must_use]
 pub fn read(container: &Container) -> Launch {
     let unknown_image = || {
+        if let Some(base) = container.base.as_ref().and_then(|base| base.known()) {
+            return format!(
+                "what {base} runs, from which {} is built: give `docker image inspect {base}`",
+                container.name
+            );
+        }
+        let built = container.build.as_ref().and_then(|build| build.file.known());
+        let file = built.map_or("its Dockerfile", String::as_str);
         format!(
-            "what the image of {} runs: give its Dockerfile or `docker image inspect`, or write its entry point here",
+            "what the image of {} runs: give {file} or `docker image inspect`, or write its entry point here",
             container.name
         )
     };

@@ -127,8 +127,10 @@ impl Reader<'_> {
             return Fact::written(format!("--{long}"), value, place);
         }
         let name = Survey::variable_name(at);
-        let place = self.variable(&name).map_or(self.container.place, |variable| variable.place);
-        Fact::written(if at == long { name } else { format!("--{long}") }, value, place)
+        let variable = self.variable(&name);
+        let place = variable.map_or(self.container.place, |variable| variable.place);
+        let origin = variable.map_or(Origin::Written, |variable| variable.origin.clone());
+        Fact { origin, ..Fact::written(if at == long { name } else { format!("--{long}") }, value, place) }
     }
 
     /// The option, when its variable is one of which the value is not known.

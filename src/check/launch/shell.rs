@@ -1,6 +1,7 @@
 //! Shells and scripts as PID 1: what a script in a string says about who gets the signal.
 
 use super::{FrontKind, Word, base};
+use crate::check::words::split as split_words;
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"];
 
@@ -13,7 +14,12 @@ pub(super) fn read(name: &str, words: &[Word]) -> Option<(FrontKind, Vec<Word>)>
             let applet = rest.first().filter(|word| matches!(word.text.as_str(), "sh" | "ash"))?;
             rest = &rest[rest.iter().position(|word| word == applet).unwrap_or(0) + 1..];
         }
-        let options = rest.iter().take_while(|word| word.text.starts_with(['-', '+'])).count();
+        let mut options = 0;
+        while let Some(word) = rest.get(options).filter(|word| word.text.starts_with(['-', '+'])) {
+            // `-o pipefail`, as Dockerfiles like it.
+            options += 1 + usize::from(matches!(word.text.get(1..), Some("o" | "O")));
+        }
+        let options = options.min(rest.len());
         let takes_script = rest[..options].iter().any(|word| !word.text.starts_with("--") && word.text.contains('c'));
         let script = rest.get(options)?;
         if takes_script {
@@ -84,24 +90,7 @@ fn split(script: &str) -> Vec<(&str, bool)> {
 
 /// The words of a simple command; its quotes taken off, leading assignments left out.
 pub(super) fn words_of(command: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let (mut word, mut quote, mut any) = (String::new(), None, false);
-    for c in command.chars() {
-        match (quote, c) {
-            (Some(open), _) if open == c => quote = None,
-            (None, '\'' | '"') => (quote, any) = (Some(c), true),
-            (None, c) if c.is_whitespace() => {
-                if any || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                any = false;
-            }
-            _ => word.push(c),
-        }
-    }
-    if any || !word.is_empty() {
-        words.push(word);
-    }
+    let mut words: Vec<String> = split_words(command).into_iter().map(|(word, _)| word).collect();
     let assigns = |word: &String| word.split_once('=').is_some_and(|(name, _)| base(name) == name && is_name(name));
     let leading = words.iter().take_while(|word| assigns(word)).count();
     words.split_off(leading)

@@ -1,4 +1,5 @@
 use super::*;
+use crate::check::fact::Origin;
 use crate::check::model::{Platform, Variable, Words};
 use crate::check::source::{FileId, Source, Sources};
 use std::time::Duration;
@@ -19,7 +20,12 @@ fn container(entry: &[&str], environment: &[(&str, &str)]) -> Container {
     container.entrypoint = Some(words(entry));
     container.environment = environment
         .iter()
-        .map(|(name, value)| Variable { name: (*name).to_owned(), value: Ok((*value).to_owned()), place: place() })
+        .map(|(name, value)| Variable {
+            name: (*name).to_owned(),
+            value: Ok((*value).to_owned()),
+            place: place(),
+            origin: Origin::Written,
+        })
         .collect();
     container
 }
@@ -46,6 +52,7 @@ fn what_stands_in_front_is_told_apart() {
         (&["/bin/sh", "-ec", "A=1 nginx & wait"], vec![shell(true, false)], "nginx"),
         (&["sh", "-c", "trap 'kill 1' TERM; nginx & wait"], vec![shell(true, true)], "nginx"),
         (&["sh", "-c", "nginx 2>&1 | tee log"], vec![shell(false, false)], "nginx"),
+        (&["/bin/bash", "-o", "pipefail", "-c", "exec nginx"], vec![Exec], "nginx"),
         (&["busybox", "sh", "-c", "exec nginx"], vec![Exec], "nginx"),
         (&["/docker-entrypoint.sh", "nginx"], vec![Script], "nginx"),
         (&["env", "-u", "X", "A=1", "gosu", "www", "nginx"], vec![Transparent, Transparent], "nginx"),

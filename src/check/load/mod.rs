@@ -7,6 +7,8 @@
 //! written is the loader's knowledge too: every default is a fact with that origin.
 
 mod container;
+#[cfg(test)]
+mod hostile;
 
 use super::fact::Fact;
 use super::model::{Model, Platform, Word, Words};
@@ -56,12 +58,17 @@ formats! {
     attributes,
     cloud_map,
     kubernetes,
+    compose,
+    dockerfile,
+    image_config,
 }
 
 /// What a loader works with.
 pub struct Loading<'a> {
     /// The file.
     pub file: FileId,
+    /// Its name.
+    pub name: &'a str,
     /// What is found goes here.
     pub model: &'a mut Model,
     /// What is wrong in the file, and where.
@@ -159,4 +166,16 @@ pub fn seconds(node: &Node) -> Result<Duration, String> {
 /// What stands there instead.
 pub fn text(node: &Node) -> Result<String, String> {
     node.text().map(str::to_owned).ok_or_else(|| format!("a text is wanted here, not {}", node.described()))
+}
+
+/// Reads a duration as Go writes it: with a unit, `1m30s`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn go_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    if text != "0" && text.ends_with(|c: char| c.is_ascii_digit()) {
+        return Err(format!("{text:?} has no unit: write {text}s"));
+    }
+    crate::core::duration::parse(text).map_err(|_| format!("{text:?} is no duration: write 15s or 1m30s"))
 }

@@ -24,7 +24,8 @@ fn check(case: &Case<'_>) -> Verdict {
         return holds();
     }
     let Some(rollout) = &case.workload.rollout else {
-        return Err(Needs::one(format!("how {} is replaced: give its service", case.workload.name)));
+        let how = if case.platform().is_ecs() { ": give its service" } else { ", and how many run at once" };
+        return Err(Needs::one(format!("how {} is replaced{how}", case.workload.name)));
     };
     let (replicas, least) = (one(&rollout.replicas)?, one(&rollout.least_percent)?);
     // Rounded up, as the scheduler does.

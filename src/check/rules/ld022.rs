@@ -34,13 +34,10 @@ fn check(case: &Case<'_>) -> Verdict {
     if lasts > d + g {
         return holds();
     }
-    let severity = match case.platform() {
-        Platform::Compose | Platform::Docker => Severity::Info,
-        _ => Severity::Error,
-    };
-    let what = match case.platform() {
-        Platform::Kubernetes => "takes a server that is not ready for a dead one, and has it restarted",
-        _ => "fails while the server drains, and ends it",
+    let (severity, what) = match case.platform() {
+        Platform::Compose | Platform::Docker => (Severity::Info, "fails while the server drains, which counts as unhealthy then"),
+        Platform::Kubernetes => (Severity::Error, "takes a server that is not ready for a dead one, and has it restarted"),
+        _ => (Severity::Error, "fails while the server drains, and ends it"),
     };
     let message = format!(
         "the {} {what}: I {} × U {u} = {} ≤ D {} + G {} = {}",

@@ -2,6 +2,7 @@
 
 use super::{Broken, Needs, Over, Rule, Severity, Verdict, holds, one};
 use crate::check::case::Case;
+use crate::check::fact::Fact;
 
 pub(super) const RULE: Rule = Rule {
     id: "LD031",
@@ -27,13 +28,15 @@ fn check(case: &Case<'_>) -> Verdict {
     if !matches!(name, "sh" | "bash" | "ash" | "sleep") {
         return holds();
     }
-    let Some(image) = &case.container.image else {
-        return Err(Needs::one(format!("the image of {}", case.container.name)));
+    let container = case.container;
+    let is_bare = |image: &&Fact<String>| image.known().is_some_and(|text| BARE.iter().any(|bare| text.contains(bare)));
+    let Some(image) = container.image.iter().chain(&container.base).find(is_bare) else {
+        return match &container.image {
+            None if container.base.is_none() => Err(Needs::one(format!("the image of {}", container.name))),
+            image => image.as_ref().map_or_else(holds, |image| one(image).map(|_| Vec::new())),
+        };
     };
     let text = one(image)?;
-    if !BARE.iter().any(|bare| text.contains(bare)) {
-        return holds();
-    }
     let message = format!("the hook runs {name}, which {text} does not have: nothing is waited for");
     Broken::new(Severity::Warning, message).with(program).with(image).found()
 }

@@ -14,6 +14,7 @@ mod tests;
 pub use parse::{parse, parse_inside};
 
 use super::source::Place;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// A value and the place where it is written.
@@ -65,7 +66,7 @@ impl Node {
     /// The value of `key`, merged maps (`<<`) included.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Rc<Node>> {
-        self.find(&|found| found == key, 0)
+        self.find(&|found| found == key)
     }
 
     /// The value of `key`, with its first letter in either case: the same key is `stopTimeout` in the API
@@ -78,7 +79,7 @@ impl Node {
                     == key.as_bytes().first().map(u8::to_ascii_lowercase)
                 && found.as_bytes().get(1..) == key.as_bytes().get(1..)
         };
-        self.find(&same, 0)
+        self.find(&same)
     }
 
     /// How the file writes a key that [`Node::field`] finds.
@@ -169,22 +170,43 @@ impl Node {
         }
     }
 
-    fn find(&self, wanted: &dyn Fn(&str) -> bool, depth: usize) -> Option<&Rc<Node>> {
-        let entries = self.entries();
-        if let Some(entry) = entries.iter().find(|entry| wanted(&entry.key)) {
-            return Some(&entry.value);
+    fn find(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&Rc<Node>> {
+        let found = |map: &&'_ Self| map.entries().iter().any(|entry| wanted(&entry.key));
+        let map = self.layers().into_iter().find(found)?;
+        map.entries().iter().find(|entry| wanted(&entry.key)).map(|entry| &entry.value)
+    }
+
+    /// The entries of a map and of those merged into it (`<<`), each key once.
+    #[must_use]
+    pub fn all_entries(&self) -> Vec<&Entry> {
+        let mut seen = HashSet::new();
+        let entries = self.layers().into_iter().flat_map(Self::entries);
+        entries.filter(|entry| entry.key != "<<" && seen.insert(entry.key.as_str())).collect()
+    }
+
+    /// The map itself and those merged into it, in the order in which they count. Each stands here once,
+    /// however often it is merged: merges of merges could make billions of a few lines.
+    fn layers(&self) -> Vec<&Self> {
+        let mut layers: Vec<&Self> = Vec::new();
+        let mut waiting = vec![self];
+        let mut seen: HashSet<*const Self> = HashSet::new();
+        while let Some(map) = waiting.pop() {
+            if !seen.insert(std::ptr::from_ref(map)) {
+                continue;
+            }
+            layers.push(map);
+            let merged = map.entries().iter().find(|entry| entry.key == "<<");
+            match merged.map(|entry| &entry.value) {
+                Some(value) if matches!(value.kind, Kind::List(_)) => {
+                    waiting.extend(value.items().iter().rev().map(Rc::as_ref));
+                }
+                Some(value) => waiting.push(value),
+                None => {}
+            }
         }
-        // Merged maps may merge others; what merges itself is no tree and was refused by the parser.
-        let merged = entries.iter().find(|entry| entry.key == "<<").filter(|_| depth < MOST_MERGES)?;
-        match &merged.value.kind {
-            Kind::List(maps) => maps.iter().find_map(|map| map.find(wanted, depth + 1)),
-            _ => merged.value.find(wanted, depth + 1),
-        }
+        layers
     }
 }
-
-/// Maps are merged into each other so often at the most.
-const MOST_MERGES: usize = 8;
 
 fn is_one_of(text: &str, words: [&str; 3]) -> bool {
     words.iter().any(|word| text.eq_ignore_ascii_case(word))

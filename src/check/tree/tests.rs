@@ -83,6 +83,21 @@ fn a_bomb_of_aliases_costs_no_more_than_its_text() {
 }
 
 #[test]
+fn merges_of_merges_cost_no_more_than_their_text() {
+    let mut text = String::from("a0: &a0 {x: 1}\n");
+    for level in 1..60 {
+        let inner = vec![format!("*a{}", level - 1); 9].join(", ");
+        writeln!(text, "a{level}: &a{level} {{<<: [{inner}], k{level}: {level}}}").unwrap();
+    }
+    let tree = read(&text).unwrap();
+    let last = tree[0].get("a59").unwrap();
+    assert_eq!(last.get("x").map(|node| node.number()), Some(Ok(1)));
+    assert!(last.get("nowhere").is_none());
+    assert_eq!(last.all_entries().len(), 60);
+    assert_eq!(last.all_entries()[0].key, "k59");
+}
+
+#[test]
 fn tags_and_documents_are_kept_apart() {
     let tree = read("a: !Ref B\n---\nb: !!str 5\n").unwrap();
     assert_eq!(tree.len(), 2);

@@ -2,7 +2,7 @@
 
 use super::{hook, list, probe, strictly_text};
 use crate::check::cluster::{Borrowed, Port, What};
-use crate::check::fact::Fact;
+use crate::check::fact::{Fact, Origin};
 use crate::check::load::{Loading, text};
 use crate::check::model::{Container, Platform, Variable, Word, Words};
 use crate::check::tree::{Kind, Node};
@@ -103,7 +103,7 @@ fn environment(node: &Node, loading: &mut Loading<'_>) -> Vec<Variable> {
             (None, Some(from)) => Err(format!("it comes from {}", source(from))),
             (None, None) => Ok(String::new()),
         };
-        variables.push(Variable { name: name.to_owned(), value, place });
+        variables.push(Variable { name: name.to_owned(), value, place, origin: Origin::Written });
     }
     variables
 }
@@ -179,6 +179,7 @@ mod tests {
             name: name.to_owned(),
             value: value.map(str::to_owned).map_err(str::to_owned),
             place,
+            origin: Origin::Written,
         };
         let all = [variable("D", Ok("15s")), variable("X", Err("it comes from a Secret"))];
         for (text, is) in [
