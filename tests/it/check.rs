@@ -115,7 +115,7 @@ fn standard_input_is_read_as_far_as_a_file_would_be() {
 #[test]
 fn the_number_of_values_in_a_file_has_a_limit_and_so_has_the_memory() {
     let directory = tempdir();
-    directory.file("many.json", &format!("[{}0]", "0,".repeat(2_000_000)), 0o644);
+    directory.file("many.json", format!("[{}0]", "0,".repeat(2_000_000)), 0o644);
     directory.file("task.json", TASK, 0o644);
     let shell = "ulimit -v 1048576; exec \"$0\" check many.json task.json";
     let output = Command::new("sh")

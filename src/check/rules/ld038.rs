@@ -42,7 +42,7 @@ fn check(case: &Case<'_>) -> Verdict {
             continue;
         }
         let message = format!(
-            "{} serves on for {} s only, and {} in the same task for {}",
+            "{} serves on for {} s only, and {} beside it for {}",
             other.name, seconds(lasts), case.container.name, seconds(d)
         );
         let other_place = own.unwrap_or_else(|| Fact::derived("nothing delays the stop", "delay", lasts, Some(other.place)));
