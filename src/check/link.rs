@@ -164,6 +164,10 @@ fn attributes(model: &mut Model, given: &Given, sources: &Sources, assumed: &mut
 
 /// One workload that no service brings requests to, and one target group: they are meant for each other.
 fn lone_group(model: &mut Model, given: &Given, assumed: &mut Vec<String>) {
+    let lone = model.groups.len() == 1 && model.workloads.len() == 1;
+    if !lone && given.links.is_empty() {
+        return;
+    }
     let free = |at: &usize| model.workloads[*at].routes.is_empty();
     let free: Vec<usize> = (0..model.workloads.len()).filter(free).collect();
     for at in &free {
@@ -171,8 +175,7 @@ fn lone_group(model: &mut Model, given: &Given, assumed: &mut Vec<String>) {
         let said = model.groups.iter().position(|group| {
             given.linked(&refs(&workload.references, &workload.name), &refs(&group.references, &group.name))
         });
-        let only = (model.groups.len() == 1 && model.workloads.len() == 1).then_some(0);
-        let Some(group) = said.or(only) else { continue };
+        let Some(group) = said.or(lone.then_some(0)) else { continue };
         if said.is_none() {
             assumed.push(format!(
                 "{} is behind target group {}: there are no others",

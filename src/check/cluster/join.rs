@@ -3,6 +3,7 @@
 use super::{Borrowed, Cluster, ConfigMap, Pod, Port, Service, ServicePort, What};
 use crate::check::fact::{Fact, Origin};
 use crate::check::model::{BalancerKind, By, Model, Route, TargetGroup, Variable, Workload};
+use std::collections::HashMap;
 
 /// Joins everything of the cluster; returned is what was left out.
 pub fn link(model: &mut Model) -> Vec<String> {
@@ -14,8 +15,11 @@ pub fn link(model: &mut Model) -> Vec<String> {
             left_out.extend(lend(&mut model.workloads[pod.workload], pod, borrowed, &cluster));
         }
     }
+    let pods_by_label = by_label(&cluster.pods);
+    let mut services: HashMap<&str, Vec<&Service>> = HashMap::new();
     for service in &cluster.services {
-        let pods = service.pods(&cluster.pods);
+        services.entry(&service.name).or_default().push(service);
+        let pods = service.pods(&pods_by_label);
         if pods.is_empty() && !service.selector.is_empty() && !cluster.pods.is_empty() {
             left_out.push(format!("Service {} was left out: it selects no pod in these files", service.name));
         }
@@ -33,14 +37,13 @@ pub fn link(model: &mut Model) -> Vec<String> {
     }
     for ingress in &cluster.ingresses {
         for (name, port) in &ingress.backends {
-            let here = |service: &&Service| {
-                service.name == *name && together(service.namespace.as_deref(), ingress.namespace.as_deref())
-            };
-            let Some(service) = cluster.services.iter().find(here) else {
+            let of_name = services.get(name.as_str()).map_or(&[] as &[&Service], Vec::as_slice);
+            let here = |service: &&&Service| together(service.namespace.as_deref(), ingress.namespace.as_deref());
+            let Some(service) = of_name.iter().find(here) else {
                 left_out.push(format!("Ingress {} was left out: its Service {name} is in no file", ingress.name));
                 continue;
             };
-            let pods = service.pods(&cluster.pods);
+            let pods = service.pods(&pods_by_label);
             if pods.is_empty() {
                 continue;
             }
@@ -53,6 +56,19 @@ pub fn link(model: &mut Model) -> Vec<String> {
         }
     }
     left_out
+}
+
+/// Pods by each of their labels: of ten thousand Services none has to look at ten thousand pods.
+type ByLabel<'a> = HashMap<&'a (String, String), Vec<&'a Pod>>;
+
+fn by_label(pods: &[Pod]) -> ByLabel<'_> {
+    let mut found = ByLabel::new();
+    for pod in pods {
+        for label in &pod.labels {
+            found.entry(label).or_default().push(pod);
+        }
+    }
+    found
 }
 
 /// Puts what a `ConfigMap` holds into the environment of a container; returned is what cannot be seen.
@@ -131,13 +147,15 @@ impl Pod {
 // === impl Service ===
 
 impl Service {
-    fn pods<'a>(&self, pods: &'a [Pod]) -> Vec<&'a Pod> {
+    /// The pods that have all labels of the selector, found by the one that the fewest have.
+    fn pods<'a>(&self, pods: &ByLabel<'a>) -> Vec<&'a Pod> {
+        let with = |label| pods.get(label).map_or(&[] as &[&Pod], Vec::as_slice);
+        let fewest = self.selector.iter().map(with).min_by_key(|pods| pods.len()).unwrap_or_default();
         let selects = |pod: &&Pod| {
-            !self.selector.is_empty()
-                && together(self.namespace.as_deref(), pod.namespace.as_deref())
+            together(self.namespace.as_deref(), pod.namespace.as_deref())
                 && self.selector.iter().all(|label| pod.labels.contains(label))
         };
-        pods.iter().filter(selects).collect()
+        fewest.iter().copied().filter(selects).collect()
     }
 
     fn route(&self, by: By, port: Option<&Port>) -> Route {

@@ -32,7 +32,7 @@ pub type Labels = Vec<(String, String)>;
 /// A pod, as far as a Service looks at it.
 #[derive(Debug)]
 pub struct Pod {
-    /// Which of [`Model::workloads`] it is.
+    /// Which of the workloads of the model it is.
     pub workload: usize,
     /// Its namespace, if that is written.
     pub namespace: Option<String>,

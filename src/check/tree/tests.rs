@@ -61,8 +61,9 @@ fn what_is_no_tree_is_refused_with_its_line() {
         ("a: &a\n  b: *a\n", 2, "never end"),
         ("a: *nowhere\n", 1, "unknown anchor"),
         ("? [a]\n: b\n", 1, "a key has to be a text"),
-        ("a: {{ .Values.x }}\n", 1, "a template, not YAML yet: `a: {{ .Values.x }}`"),
-        ("a: {b: c}\n? {d: e}\n: f\n", 2, "key has to be a text, not a map"),
+        ("a: {{ .Values.x }}\n", 1, "a template, not YAML yet: `a: {{ .Values.x }}`; render it first"),
+        ("{{- if .Values.x }}\na: 1\n{{- end }}\n", 1, "a template"),
+        ("b: \"{{ x }}\"\n? [a]\n: b\n", 2, "a key has to be a text"),
     ] {
         let error = read(text).unwrap_err();
         assert!(error.starts_with(&format!("{line}: ")) && error.contains(why), "{text:?}: {error}");
