@@ -32,14 +32,16 @@ fn check(case: &Case<'_>) -> Verdict {
     if lasts > d + g {
         return holds();
     }
-    let (severity, what) = match case.platform() {
-        Platform::Compose | Platform::Docker => (Severity::Info, "which counts as unhealthy then"),
-        _ => (Severity::Error, "and ends it"),
+    let severity = match case.platform() {
+        Platform::Compose | Platform::Docker => Severity::Info,
+        _ => Severity::Error,
     };
-    let message = format!(
-        "the {} fails while the server drains, {what}: I×U = {} ≤ D {} + G {}",
-        probe.name, seconds(lasts), seconds(d), seconds(g)
-    );
+    let what = match case.platform() {
+        Platform::Compose | Platform::Docker => "counts the server as unhealthy while it drains",
+        _ => "fails while the server drains, and ends it",
+    };
+    let message =
+        format!("the {} {what}: I×U = {} ≤ D {} + G {}", probe.name, seconds(lasts), seconds(d), seconds(g));
     Broken::new(severity, message)
         .with(&asked)
         .with(&probe.interval)
