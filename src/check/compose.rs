@@ -10,6 +10,7 @@ use super::model::{Asks, Container, Model, Platform, Probe, Rollout, STOPSIGNAL,
 use super::source::{FileId, Place, Sources};
 use crate::core::Signal;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// A service as one file has it.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Service {
     pub shared_pids: Fact<bool>,
     /// How Swarm replaces it.
     pub rollout: Option<Rollout>,
+    /// What of a service below it counts no more (`!reset`, `!override`): keys, and `environment.NAME`.
+    pub reset: Vec<String>,
 }
 
 /// A service that another one extends.
@@ -38,6 +41,9 @@ pub struct Extends {
     /// Its name.
     pub service: String,
 }
+
+/// What Compose waits when no `stop_grace_period` is written.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Services extend each other so often at the most.
 const MOST_EXTENDS: usize = 32;
@@ -52,8 +58,7 @@ pub fn assemble(model: &mut Model, sources: &Sources, assumed: &mut Vec<String>)
         services.iter().map(|service| directory_and_stem(&sources.get(service.file).name)).collect();
     whole.sort_by_key(|service| {
         let (directory, stem) = directory_and_stem(&sources.get(service.file).name);
-        let is_override = stem.ends_with("override");
-        (shorter(stem).any(|base| files.contains(&(directory, base))), is_override)
+        shorter(stem).filter(|base| files.contains(&(directory, *base))).count()
     });
     let mut projects: Vec<Service> = Vec::new();
     let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -79,6 +84,14 @@ pub fn assemble(model: &mut Model, sources: &Sources, assumed: &mut Vec<String>)
     }
     assumed.extend(said);
     model.workloads.extend(projects.into_iter().map(workload));
+}
+
+/// A container of which nothing is said but its name.
+#[must_use]
+pub fn unsaid(name: &str, place: Place) -> Container {
+    let mut container = Container::new(Platform::Compose, name.to_owned(), place);
+    container.grace = Fact::default_of("Compose", "stop_grace_period", GRACE, Some(place));
+    container
 }
 
 fn workload(service: Service) -> Workload {
@@ -155,12 +168,37 @@ impl<'a> Index<'a> {
 }
 
 /// One service over another: what the upper one says counts, and what adds up is added.
-fn lay_over(below: Service, over: Service) -> Service {
+fn lay_over(mut below: Service, over: Service) -> Service {
+    for key in &over.reset {
+        forget(&mut below.container, key);
+    }
     Service {
         container: lay_container_over(below.container, over.container),
         shared_pids: said(over.shared_pids, below.shared_pids),
         rollout: over.rollout.or(below.rollout),
         ..over
+    }
+}
+
+/// Takes what is said under a key away.
+fn forget(container: &mut Container, key: &str) {
+    let unsaid = unsaid(&container.name, container.place);
+    match key {
+        "image" => container.image = None,
+        "build" => container.build = None,
+        "entrypoint" => container.entrypoint = None,
+        "command" => container.command = None,
+        "environment" => container.environment.clear(),
+        "stop_grace_period" => container.grace = unsaid.grace,
+        "stop_signal" => container.stop_signal = unsaid.stop_signal,
+        "init" => container.init = unsaid.init,
+        "restart" => container.restart = None,
+        "pre_stop" => (container.pre_stop, container.pre_stop_program) = (unsaid.pre_stop, None),
+        "healthcheck" => (container.liveness, container.image_check) = (None, true),
+        other => {
+            let name = other.strip_prefix("environment.");
+            container.environment.retain(|variable| Some(variable.name.as_str()) != name);
+        }
     }
 }
 
@@ -198,7 +236,7 @@ fn lay_container_over(below: Container, over: Container) -> Container {
         liveness,
         ports,
         restart: over.restart.or(below.restart),
-        ..Container::new(Platform::Compose, over.name, over.place)
+        ..unsaid(&over.name, over.place)
     }
 }
 

@@ -35,7 +35,7 @@ fn check(case: &Case<'_>) -> Verdict {
         return holds();
     }
     let (severity, what) = match case.platform() {
-        Platform::Compose | Platform::Docker => (Severity::Info, "fails while the server drains, which counts as unhealthy then"),
+        Platform::Compose | Platform::Docker => (Severity::Info, "counts the server as unhealthy while it drains"),
         Platform::Kubernetes => (Severity::Error, "takes a server that is not ready for a dead one, and has it restarted"),
         _ => (Severity::Error, "fails while the server drains, and ends it"),
     };

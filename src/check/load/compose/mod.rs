@@ -4,22 +4,19 @@
 mod read;
 
 use super::{Format, Loading, Reading};
-use crate::check::compose::{Extends, Service};
+use crate::check::compose::{Extends, Service, unsaid};
 use crate::check::fact::{Fact, Origin};
 use crate::check::image::{Build, HEALTHCHECK, normal_path};
-use crate::check::model::{Asks, Container, Platform, Probe, Rollout, Word, Words};
-use crate::check::tree::{Kind, Node};
+use crate::check::model::{Asks, Container, Probe, Rollout, Word, Words};
+use crate::check::tree::{Entry, Kind, Node};
 use crate::check::words::split;
 use crate::core::Signal;
-use read::{Reader, inside, switch, whole_number};
+use read::{Reader, inside, said, switch, whole_number};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 pub(super) const FORMAT: Format = Format { name: "Compose file", read: Reading::Tree { is, load } };
-
-/// What Compose waits when no `stop_grace_period` is written.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// By what of its keys a service is told from what other formats call one.
 const KEYS: [&str; 16] = [
@@ -85,15 +82,15 @@ fn circles(found: &[(Service, &Rc<Node>)], reader: &mut Reader<'_, '_>) {
 const LONGEST: usize = 32;
 
 fn service(name: &str, place: crate::check::source::Place, node: &Rc<Node>, reader: &mut Reader<'_, '_>) -> Service {
-    let mut container = Container::new(Platform::Compose, name.to_owned(), place);
+    let mut container = unsaid(name, place);
     container.image = reader.text(node, "image");
     container.build = build(node, reader).map(|build| Build { file: build.file.map(|file| normal_path(&file)), ..build });
     container.entrypoint = words(node, "entrypoint", reader);
     container.command = words(node, "command", reader);
     container.environment = reader.environment(node);
-    container.grace = reader
-        .value(node, "stop_grace_period", super::go_duration)
-        .unwrap_or_else(|| Fact::default_of("Compose", "stop_grace_period", GRACE, Some(place)));
+    if let Some(grace) = reader.value(node, "stop_grace_period", super::go_duration) {
+        container.grace = grace;
+    }
     let signal = |text: &str| Signal::parse(text).map_err(|_| format!("no signal is called {text:?}"));
     if let Some(signal) = reader.value(node, "stop_signal", signal) {
         container.stop_signal = signal;
@@ -103,12 +100,9 @@ fn service(name: &str, place: crate::check::source::Place, node: &Rc<Node>, read
     }
     pre_stop(node, &mut container, reader);
     check(node, &mut container, reader);
-    if node.all_entries().iter().any(|entry| matches!(entry.value.tag.as_str(), "reset" | "override")) {
-        reader.passed_over("a `!reset` or `!override` of Compose, which is taken for an ordinary value");
-    }
-    let deploy = node.get("deploy").filter(|deploy| matches!(deploy.kind, Kind::Map(_)));
+    let deploy = said(node, "deploy").filter(|deploy| matches!(deploy.kind, Kind::Map(_)));
     container.restart = restart(node, deploy, reader);
-    if node.get("env_file").is_some_and(|file| !file.is_null()) {
+    if said(node, "env_file").is_some() {
         reader.passed_over("an `env_file` of Compose, whose variables are not looked at");
     }
     let pid = reader.text(node, "pid").map(|pid| pid.map(|_| true));
@@ -120,12 +114,23 @@ fn service(name: &str, place: crate::check::source::Place, node: &Rc<Node>, read
         container,
         shared_pids: pid.unwrap_or_else(|| Fact::default_of("Compose", "pid", false, Some(place))),
         rollout: deploy.and_then(|deploy| rollout(deploy, reader)),
+        reset: reset(node),
     }
+}
+
+/// What of a service in another file counts no more. In a single file there is nothing to take away.
+fn reset(node: &Node) -> Vec<String> {
+    let replaces = |entry: &&Entry| matches!(entry.value.tag.as_str(), "reset" | "override");
+    let keys = node.all_entries();
+    let of_service = keys.iter().copied().filter(replaces).map(|entry| entry.key.clone());
+    let environment = node.get("environment").map(|environment| environment.all_entries()).unwrap_or_default();
+    let variables = environment.iter().copied().filter(replaces).map(|entry| format!("environment.{}", entry.key));
+    of_service.chain(variables).collect()
 }
 
 /// A command: a list of words, or a string that is split into some. Unlike in a Dockerfile no shell runs it.
 fn words(node: &Node, key: &str, reader: &mut Reader<'_, '_>) -> Option<Words> {
-    let node = node.get(key).filter(|node| !node.is_null())?;
+    let node = said(node, key)?;
     if matches!(node.kind, Kind::Scalar { .. }) {
         let fact = reader.fact(node, key, |text| Ok(text.to_owned()));
         let inside = inside(node);
@@ -149,7 +154,7 @@ fn words(node: &Node, key: &str, reader: &mut Reader<'_, '_>) -> Option<Words> {
 }
 
 fn build(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Build> {
-    let build = node.get("build").filter(|build| !build.is_null())?;
+    let build = said(node, "build")?;
     if matches!(build.kind, Kind::Scalar { .. }) {
         let context = reader.fact(build, "build", |text| Ok(text.to_owned()));
         return Some(Build { file: context.map(|context| reader.beside(&format!("{context}/Dockerfile"))), target: None });
@@ -172,7 +177,7 @@ fn build(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Build> {
 }
 
 fn extends(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Extends> {
-    let extends = node.get("extends").filter(|extends| !extends.is_null())?;
+    let extends = said(node, "extends")?;
     if let Some(service) = extends.text() {
         return Some(Extends { file: None, service: service.to_owned() });
     }
@@ -188,7 +193,7 @@ fn extends(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Extends> {
 
 /// What is run before the stop signal, and outside of the time that Compose waits.
 fn pre_stop(node: &Node, container: &mut Container, reader: &mut Reader<'_, '_>) {
-    let Some(hooks) = node.get("pre_stop").filter(|hooks| !hooks.items().is_empty()) else { return };
+    let Some(hooks) = said(node, "pre_stop").filter(|hooks| !hooks.items().is_empty()) else { return };
     let mut total = Ok(Duration::ZERO);
     for hook in hooks.items() {
         let words = words(hook, "command", reader).and_then(|command| command.words.ok()).unwrap_or_default();
@@ -208,8 +213,8 @@ fn pre_stop(node: &Node, container: &mut Container, reader: &mut Reader<'_, '_>)
 }
 
 fn check(node: &Node, container: &mut Container, reader: &mut Reader<'_, '_>) {
-    let Some(check) = node.get("healthcheck").filter(|check| !check.is_null()) else { return };
-    let test = check.get("test").filter(|test| !test.is_null());
+    let Some(check) = said(node, "healthcheck") else { return };
+    let test = said(check, "test");
     let first = test.and_then(|test| test.items().first()).and_then(|first| first.text());
     let disabled = reader.value(check, "disable", switch).is_some_and(|disable| disable.is(&true));
     if disabled || first == Some("NONE") {

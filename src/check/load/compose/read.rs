@@ -7,6 +7,7 @@ use crate::check::model::Variable;
 use crate::check::source::Place;
 use crate::check::tree::{Kind, Node};
 use std::ops::Range;
+use std::rc::Rc;
 
 /// So many bytes the values of one file may come to. Services share what they name by an alias, and their
 /// facts do not: a few lines could make any number.
@@ -55,7 +56,7 @@ impl<'l, 'a> Reader<'l, 'a> {
         key: &str,
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Option<Fact<T>> {
-        let node = parent.get(key).filter(|node| !node.is_null())?;
+        let node = said(parent, key)?;
         Some(self.fact(node, key, read))
     }
 
@@ -93,12 +94,12 @@ impl<'l, 'a> Reader<'l, 'a> {
 
     /// The environment, as a map or a list of `NAME=value`.
     pub(super) fn environment(&mut self, service: &Node) -> Vec<Variable> {
-        let Some(node) = service.get("environment").filter(|node| !node.is_null()) else { return Vec::new() };
+        let Some(node) = said(service, "environment") else { return Vec::new() };
         let mut variables = Vec::new();
         let shell = || Err("it is taken from where `docker compose` runs".to_owned());
         match &node.kind {
             Kind::Map(_) => {
-                for entry in node.all_entries() {
+                for entry in node.all_entries().into_iter().filter(|entry| entry.value.tag != "reset") {
                     if self.is_exhausted() {
                         break;
                     }
@@ -141,6 +142,11 @@ impl<'l, 'a> Reader<'l, 'a> {
         }
         self.left > 0
     }
+}
+
+/// The value of a key, unless there is nothing, or only that it counts no more.
+pub(super) fn said<'n>(node: &'n Node, key: &str) -> Option<&'n Rc<Node>> {
+    node.get(key).filter(|value| !value.is_null() && value.tag != "reset")
 }
 
 /// Where a part of a text stands, when it stands there as it is; else where all of it does.
