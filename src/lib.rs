@@ -4,14 +4,17 @@
 //! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`http`]
 //! reads requests and addresses, [`exit`] names the statuses.
 //!
-//! With the feature `ctl`, for the desk and for CI: `ctl` is the command line of `lameduckctl`, `probe`
-//! counts what a deploy loses.
+//! With the feature `ctl`, for the desk and for CI: `ctl` is the command line of `lameduckctl`, `check`
+//! holds the files of a deployment against each other, `plan` computes the numbers that are in them,
+//! `probe` counts what a deploy loses.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("lameduck is an init for Linux containers: it builds on Linux only");
 
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod ask;
+#[cfg(feature = "ctl")]
+pub mod check;
 pub mod cli;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod core;
@@ -22,6 +25,8 @@ pub mod exit;
 pub mod http;
 pub mod json;
 pub mod log;
+#[cfg(feature = "ctl")]
+pub mod plan;
 #[cfg(feature = "ctl")]
 pub mod probe;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]

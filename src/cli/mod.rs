@@ -19,11 +19,18 @@ mod nearest;
 mod options;
 mod personality;
 mod resolve;
+#[cfg(feature = "ctl")]
+mod survey;
 mod timeline;
 mod value;
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(feature = "ctl")]
+pub use survey::{GivenBy, Survey};
+#[cfg(feature = "ctl")]
+pub(crate) use timeline::draw as timeline;
 
 use crate::core::{Policy, Signal};
 use crate::exit::StartErrors;

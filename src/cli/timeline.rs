@@ -32,7 +32,7 @@ struct Chart {
 }
 
 /// Draws the stop of a policy, with the platform's limit if one is known.
-pub(super) fn draw(policy: &Policy, grace: Option<Duration>) -> String {
+pub(crate) fn draw(policy: &Policy, grace: Option<Duration>) -> String {
     let budget = Budget::of(policy);
     let drawn = budget.total().unwrap_or_else(|| policy.delay + UNLIMITED.max(policy.delay));
     let mut chart = Chart { rows: Vec::new(), end: drawn.max(grace.unwrap_or_default()) };

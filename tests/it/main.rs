@@ -14,6 +14,8 @@
 mod support;
 
 mod badinput;
+#[cfg(feature = "ctl")]
+mod check;
 mod containers;
 mod docs;
 mod dropin;
@@ -24,6 +26,9 @@ mod hooks;
 mod idle;
 mod log;
 mod place;
+#[cfg(feature = "ctl")]
+mod plan;
+#[cfg(feature = "ctl")]
 mod probe;
 mod readyfiles;
 mod reap;

@@ -7,6 +7,8 @@ pub(crate) mod http;
 pub(crate) mod init;
 pub(crate) mod procfs;
 mod running;
+#[cfg(feature = "ctl")]
+pub(crate) mod scenarios;
 pub(crate) mod schema;
 mod tap;
 mod world;

@@ -1,0 +1,95 @@
+use super::*;
+use crate::check::fact::Origin;
+use crate::check::model::{Platform, Variable, Words};
+use crate::check::source::{FileId, Source, Sources};
+use std::time::Duration;
+
+fn place() -> Place {
+    let mut sources = Sources::default();
+    let file: FileId = sources.add(Source::new("a".to_owned(), String::new()));
+    Place { file, start: 0, end: 0 }
+}
+
+fn words(texts: &[&str]) -> Words {
+    let words = texts.iter().map(|text| Word { text: (*text).to_owned(), place: place() }).collect();
+    Words { words: Ok(words), place: place() }
+}
+
+fn container(entry: &[&str], environment: &[(&str, &str)]) -> Container {
+    let mut container = Container::new(Platform::Docker, "web".to_owned(), place());
+    container.entrypoint = Some(words(entry));
+    container.environment = environment
+        .iter()
+        .map(|(name, value)| Variable {
+            name: (*name).to_owned(),
+            value: Ok((*value).to_owned()),
+            place: place(),
+            origin: Origin::Written,
+        })
+        .collect();
+    container
+}
+
+fn kinds(entry: &[&str]) -> (Vec<FrontKind>, Option<String>) {
+    let launch = read(&container(entry, &[]));
+    (launch.front.unwrap().into_iter().map(|front| front.kind).collect(), launch.program.value.ok())
+}
+
+#[test]
+fn what_stands_in_front_is_told_apart() {
+    use FrontKind::{Exec, Init, Lameduck, Script, Shell, Transparent};
+    let shell = |background, traps| Shell { background, traps };
+    for (entry, front, program) in [
+        (&["nginx", "-g", "daemon off;"] as &[_], vec![], "nginx"),
+        (&["/sbin/tini", "-s", "-p", "TERM", "--", "node", "a.js"], vec![Init], "node"),
+        (&["dumb-init", "-r", "15:3", "nginx"], vec![Init], "nginx"),
+        (&["/lameduck", "--delay", "15s", "--", "/usr/sbin/nginx"], vec![Lameduck], "nginx"),
+        (&["tini", "--", "lameduck", "nginx"], vec![Init, Lameduck], "nginx"),
+        (&["sh", "-c", "exec nginx -g 'daemon off;'"], vec![Exec], "nginx"),
+        (&["sh", "-c", "nginx"], vec![shell(false, false)], "nginx"),
+        (&["bash", "-c", "nginx"], vec![Exec], "nginx"),
+        (&["bash", "-c", "migrate && nginx"], vec![shell(false, false)], "nginx"),
+        (&["/bin/sh", "-ec", "A=1 nginx & wait"], vec![shell(true, false)], "nginx"),
+        (&["sh", "-c", "trap 'kill 1' TERM; nginx & wait"], vec![shell(true, true)], "nginx"),
+        (&["sh", "-c", "nginx 2>&1 | tee log"], vec![shell(false, false)], "nginx"),
+        (&["/bin/bash", "-o", "pipefail", "-c", "exec nginx"], vec![Exec], "nginx"),
+        (&["busybox", "sh", "-c", "exec nginx"], vec![Exec], "nginx"),
+        (&["/docker-entrypoint.sh", "nginx"], vec![Script], "nginx"),
+        (&["env", "-u", "X", "A=1", "gosu", "www", "nginx"], vec![Transparent, Transparent], "nginx"),
+        (&["sh", "-c", "exec lameduck -d 5 -- nginx"], vec![Exec, Lameduck], "nginx"),
+    ] {
+        assert_eq!(kinds(entry), (front, Some(program.to_owned())), "{entry:?}");
+    }
+}
+
+#[test]
+fn flags_and_variables_are_read_as_lameduck_reads_them() {
+    let container = container(
+        &["/lameduck", "--delay=10s", "--", "nginx"],
+        &[
+            ("LAMEDUCK_DELAY", "99s"),
+            ("LAMEDUCK_DRAIN_TIMEOUT", "20"),
+            ("LAMEDUCK_QUIET", "3s"),
+            ("LAMEDUCK_HEALTH_LISTEN", ":8086"),
+        ],
+    );
+    let launch = read(&container);
+    let settings = launch.lameduck().unwrap();
+    assert_eq!(settings.delay.value, Ok(Duration::from_secs(10)));
+    assert_eq!(settings.delay.name, "--delay");
+    assert_eq!(settings.drain.value, Ok(Some(Duration::from_secs(20))));
+    assert_eq!(settings.drain.name, "LAMEDUCK_DRAIN_TIMEOUT");
+    assert_eq!(settings.health_port.as_ref().map(|port| port.value.clone()), Some(Ok(8086)));
+    assert_eq!(settings.quiet.as_ref().map(|quiet| quiet.value.clone()), Some(Ok(Duration::from_secs(3))));
+    assert!(!settings.linger.is_written());
+}
+
+#[test]
+fn without_the_image_lameduck_is_known_only_by_its_variables() {
+    let mut bare = container(&[], &[]);
+    bare.entrypoint = None;
+    assert!(read(&bare).lameduck.unwrap_err().contains("docker image inspect"));
+    bare.environment = container(&[], &[("LAMEDUCK_DELAY", "15s")]).environment;
+    let launch = read(&bare);
+    assert!(launch.assumed.is_some() && launch.lameduck().is_some() && launch.front.is_err());
+}

@@ -1,0 +1,43 @@
+//! The new one has to be there before the old one goes.
+
+use super::{Broken, Over, Rule, Severity, Verdict, holds, one};
+use crate::check::case::Case;
+use crate::check::model::Platform;
+
+pub(super) const RULE: Rule = Rule {
+    id: "LD033",
+    name: "no-overlap",
+    formula: "a deploy leaves at least one running: no Recreate, no least % of 0, not one alone without surge",
+    severity: "warning",
+    worst: Severity::Warning,
+    about: "However orderly the stop, there is nobody to serve when all the old ones go before a new one is ready.",
+    fix: "Keep minimumHealthyPercent at 100 with maximumPercent 200, or RollingUpdate with maxUnavailable 0.",
+    source: "reports of 502s in every deploy on aws/containers-roadmap; the documentation of Kubernetes",
+    example: "minimumHealthyPercent 0",
+    over: Over::Workloads,
+    check,
+};
+
+fn check(case: &Case<'_>) -> Verdict {
+    // What nothing sends requests to may be gone for a while.
+    let Some(rollout) = case.workload.rollout.as_ref().filter(|_| !case.workload.routes.is_empty()) else {
+        return holds();
+    };
+    let message = "for a while nobody serves in a deploy: the old ones may all go before a new one is ready";
+    let broken = |ours: &str| {
+        let broken = Broken::new(Severity::Warning, message);
+        if case.platform() == Platform::Kubernetes { broken.fix(ours) } else { broken }
+    };
+    if let Some(recreate) = &rollout.recreate {
+        return broken("set strategy.type to RollingUpdate").with(recreate).found();
+    }
+    let (replicas, least) = (one(&rollout.replicas)?, one(&rollout.least_percent)?);
+    // Rounded up, as the scheduler does.
+    if replicas == 0 || (replicas * least).div_ceil(100) >= 1 {
+        return holds();
+    }
+    // What replaces in place has no new one to wait for.
+    let surges = rollout.most_percent.known().is_some_and(|most| *most > 100);
+    let ours = if surges { "set maxUnavailable to 0" } else { "run two or more" };
+    broken(ours).with(&rollout.least_percent).with(&rollout.replicas).found()
+}

@@ -1,0 +1,43 @@
+//! The proxy of a mesh must not go before the server.
+
+use super::{Broken, Over, Rule, Severity, Verdict, all, holds, one};
+use crate::check::case::Case;
+use crate::check::fact::seconds;
+
+pub(super) const RULE: Rule = Rule {
+    id: "LD035",
+    name: "mesh-proxy-first",
+    formula: "the mesh's proxy serves on for D + G, or waits for its connections",
+    severity: "error on Kubernetes",
+    worst: Severity::Error,
+    about: "All containers of a pod are signalled together. Istio's proxy leaves after 5 s by default, and with it \
+            every request that still wants to reach the server, or a backend of it.",
+    fix: "Run the proxy as a native sidecar, set EXIT_ON_ZERO_ACTIVE_CONNECTIONS, or raise terminationDrainDuration.",
+    source: "the source of Istio's agent; the documentation of Linkerd",
+    example: "sidecar.istio.io/inject with delay 15 and drain 30, terminationDrainDuration left at 5s",
+    over: Over::Containers,
+    check,
+};
+
+fn check(case: &Case<'_>) -> Verdict {
+    let mut broken = Vec::new();
+    for proxy in &case.workload.mesh {
+        if one(&proxy.waits)? || case.lameduck().is_none() {
+            continue;
+        }
+        let (delay, drain) = (case.delay(), case.bounded_drain());
+        let [serves, d, g] = all([&proxy.serves_on, &delay, &drain])?;
+        if serves < d + g {
+            let message = format!(
+                "the proxy of {} leaves first: {} < D {} + G {} = {}",
+                proxy.mesh, seconds(serves), seconds(d), seconds(g), seconds(d + g)
+            );
+            let fix = format!(
+                "set {} to {} s or more, or let the proxy run as a native sidecar, which stops last",
+                proxy.serves_on.name, seconds(d + g)
+            );
+            broken.push(Broken::new(Severity::Error, message).fix(fix).with(&proxy.serves_on).with(&delay).with(&drain));
+        }
+    }
+    if broken.is_empty() { holds() } else { Ok(broken) }
+}
