@@ -147,10 +147,11 @@ fn snippet<'a>(finding: &'a Finding, file: FileId, first: bool, sources: &'a Sou
     snippet
 }
 
-/// A place, cut at the end of its first line.
+/// A place, cut at the end of its first line. One that does not fit between two characters is moved there.
 fn on_one_line(text: &str, place: Place) -> Range<usize> {
-    let start = (place.start as usize).min(text.len());
-    let end = (place.end as usize).clamp(start, text.len());
+    let between = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let start = between(place.start as usize);
+    let end = between(place.end as usize).max(start);
     let line = text.get(start..end).and_then(|text| text.find('\n')).map_or(end, |at| start + at);
     start..line
 }

@@ -14,7 +14,12 @@ pub(super) struct Pair {
 }
 
 /// Reads the pairs in a stretch of a Dockerfile, and the old form `ENV NAME value with blanks`.
-pub(super) fn read(text: &str, range: Range<usize>, escape: char, old_form: bool) -> Vec<Pair> {
+pub(super) fn read(text: &str, mut range: Range<usize>, escape: char, old_form: bool) -> Vec<Pair> {
+    // A line that goes on into an empty one: the escape at its end breaks the line, and is no word.
+    let breaks_line = |rest: &str| rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+    if text.get(range.clone()).is_some_and(|text| text.ends_with(escape)) && text.get(range.end..).is_some_and(breaks_line) {
+        range.end -= escape.len_utf8();
+    }
     let words = words(text.get(range.clone()).unwrap_or_default(), range.start, escape);
     if let Some((first, at)) = words.first()
         && old_form
@@ -25,9 +30,10 @@ pub(super) fn read(text: &str, range: Range<usize>, escape: char, old_form: bool
         return vec![Pair { name: first.clone(), value, range: rest.unwrap_or_else(|| at.clone()) }];
     }
     let pair = |(word, at): (String, Range<usize>)| match word.split_once('=') {
-        // Nothing is lost by a line's end in the name: there is none.
         Some((name, value)) => {
-            Pair { value: Some(value.to_owned()), range: at.start + name.len() + 1..at.end, name: name.to_owned() }
+            // With a line's end in between nobody knows which byte became which.
+            let start = if at.len() == word.len() { at.start + name.len() + 1 } else { at.start };
+            Pair { name: name.to_owned(), value: Some(value.to_owned()), range: start..at.end }
         }
         None => Pair { name: word, value: None, range: at },
     };
@@ -129,6 +135,9 @@ mod tests {
         );
         assert_eq!(pairs("A"), [("A".to_owned(), None, "A".to_owned())]);
         assert_eq!(pairs("A="), [pair("A", "", "")]);
+        let text = "A=1 \\\n\n";
+        assert_eq!(read(text, 0..5, '\\', false).len(), 1, "the parser leaves the escape at the end");
+        assert_eq!(pairs("A\\\né=1"), [pair("Aé", "1", "A\\\né=1")]);
     }
 
     #[test]
