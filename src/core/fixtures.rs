@@ -48,7 +48,7 @@ pub(super) fn shell(pid: Pid) -> Process {
 
 /// What a look found.
 pub(super) fn seen<const N: usize>(processes: [Process; N]) -> Snapshot {
-    Snapshot { processes: processes.into() }
+    Snapshot { processes: processes.into(), blind: false }
 }
 
 pub(crate) const fn secs(seconds: u64) -> Duration {

@@ -36,6 +36,8 @@ pub struct Process {
 pub struct Snapshot {
     /// What was seen. A process that ended meanwhile is simply missing.
     pub processes: Vec<Process>,
+    /// Nothing can be seen here: there is no `/proc`. What is missing may be there all the same.
+    pub blind: bool,
 }
 
 /// Four that bash catches together with a dozen others as soon as a script has an EXIT trap: it

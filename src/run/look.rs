@@ -12,7 +12,7 @@ type Tree = HashMap<Pid, Stat>;
 pub(super) fn at_main(main: Pid) -> Snapshot {
     let Some(process) = procfs::stat(main).map(|stat| process(main, &stat)) else { return Snapshot::default() };
     if !process.shell {
-        return Snapshot { processes: vec![process] };
+        return Snapshot { processes: vec![process], blind: false };
     }
     let tree = tree();
     let descendants = descendants(&tree, main);
@@ -20,7 +20,7 @@ pub(super) fn at_main(main: Pid) -> Snapshot {
         descendants.iter().filter_map(|pid| Some(process_with_pipes(*pid, tree.get(pid)?))).collect();
     mark_listening(&mut processes);
     processes.push(process);
-    Snapshot { processes }
+    Snapshot { processes, blind: tree.is_empty() }
 }
 
 /// Our own children that are alive.
@@ -30,7 +30,8 @@ pub(super) fn at_children(own_pid: Pid) -> Snapshot {
         descendants(&tree, own_pid).iter().filter_map(|pid| Some(process(*pid, tree.get(pid)?))).collect();
     mark_listening(&mut processes);
     processes.retain(|process| process.parent == own_pid);
-    Snapshot { processes }
+    // We are there ourselves.
+    Snapshot { processes, blind: tree.is_empty() }
 }
 
 /// The descendants of `ancestor` that have not ended, by id and name.

@@ -1,6 +1,6 @@
 //! Joins what is in a [`Cluster`].
 
-use super::{Borrowed, Cluster, ConfigMap, Pod, Port, Service, ServicePort, What};
+use super::{Autoscaler, Borrowed, Cluster, ConfigMap, Pod, Port, Service, ServicePort, What};
 use crate::check::fact::{Fact, Origin};
 use crate::check::model::{BalancerKind, By, Model, Route, TargetGroup, Variable, Workload};
 use std::collections::HashMap;
@@ -13,6 +13,11 @@ pub fn link(model: &mut Model) -> Vec<String> {
         // Each goes to the front: the last one of a name counts.
         for borrowed in pod.borrowed.iter().rev() {
             left_out.extend(lend(&mut model.workloads[pod.workload], pod, borrowed, &cluster));
+        }
+    }
+    for scaler in &cluster.autoscalers {
+        for pod in &cluster.pods {
+            scale(&mut model.workloads[pod.workload], pod, scaler);
         }
     }
     let pods_by_label = by_label(&cluster.pods);
@@ -56,6 +61,17 @@ pub fn link(model: &mut Model) -> Vec<String> {
         }
     }
     left_out
+}
+
+/// Where an autoscaler sets the number of pods, the least it sets is what counts on.
+fn scale(workload: &mut Workload, pod: &Pod, scaler: &Autoscaler) {
+    let is_it =
+        workload.references.contains(&scaler.target) && together(scaler.namespace.as_deref(), pod.namespace.as_deref());
+    if let (true, Some(rollout), Some(limits)) = (is_it, &mut workload.rollout, &pod.limits) {
+        rollout.least_percent = limits.least(&scaler.least);
+        rollout.most_percent = limits.most(&scaler.least);
+        rollout.replicas = scaler.least.clone();
+    }
 }
 
 /// Pods by each of their labels: of ten thousand Services none has to look at ten thousand pods.

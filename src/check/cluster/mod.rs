@@ -6,9 +6,11 @@
 
 mod group;
 mod join;
+mod scale;
 
 pub use group::Annotated;
 pub use join::link;
+pub use scale::{Autoscaler, Limits, Share};
 
 use super::model::KubernetesService;
 use super::source::Place;
@@ -24,6 +26,8 @@ pub struct Cluster {
     pub ingresses: Vec<Ingress>,
     /// Its `ConfigMaps`.
     pub config_maps: Vec<ConfigMap>,
+    /// What sets the number of pods.
+    pub autoscalers: Vec<Autoscaler>,
 }
 
 /// Keys and values.
@@ -42,6 +46,8 @@ pub struct Pod {
     pub ports: Vec<Port>,
     /// What the environments of its containers take from elsewhere.
     pub borrowed: Vec<Borrowed>,
+    /// The limits of their rollout.
+    pub limits: Option<Limits>,
 }
 
 /// What an environment takes from elsewhere.

@@ -87,7 +87,7 @@ impl Machine {
         if self.sweep.at_once {
             return self.on_sweep_over(now, actions);
         }
-        if snapshot.processes.is_empty() {
+        if snapshot.blind {
             return self.tell_the_group(now, actions);
         }
         let mut told = Vec::new();

@@ -82,7 +82,7 @@ fn circles_and_endless_chains_end() {
     let circle = seen([shell(MAIN).under(20), shell(20).under(MAIN), app(21).under(MAIN)]);
     let told = behind_term(&circle);
     assert!(told.contains(&21) && told.iter().filter(|pid| **pid == 21).count() == 1, "{told:?}");
-    let chain = Snapshot { processes: (MAIN..100_000).map(|pid| shell(pid).under(pid - 1)).collect() };
+    let chain = Snapshot { processes: (MAIN..100_000).map(|pid| shell(pid).under(pid - 1)).collect(), blind: false };
     assert_eq!(behind_term(&chain), [MAIN + 32]);
 }
 

@@ -17,8 +17,7 @@ mod rollout;
 mod service;
 
 use super::{Format, Loading, Reading};
-use crate::check::cluster::{ConfigMap, Labels};
-use crate::check::model::Rollout;
+use crate::check::cluster::{Autoscaler, ConfigMap, Labels};
 use crate::check::tree::{Entry, Kind, Node};
 use std::rc::Rc;
 
@@ -62,6 +61,7 @@ fn object(node: &Node, in_list: Option<&str>, loading: &mut Loading<'_>, depth: 
     let known = match kind {
         "Pod" | "Service" | "ConfigMap" => group.is_empty(),
         "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => matches!(group, "" | "apps" | "extensions"),
+        "HorizontalPodAutoscaler" => group == "autoscaling",
         "Job" | "CronJob" => matches!(group, "" | "batch"),
         "Ingress" => matches!(group, "" | "networking.k8s.io" | "extensions"),
         _ => false,
@@ -82,6 +82,7 @@ fn object(node: &Node, in_list: Option<&str>, loading: &mut Loading<'_>, depth: 
     let object = Object { kind, node, name, namespace: metadata("namespace") };
     match kind {
         "Service" => service::load(&object, loading),
+        "HorizontalPodAutoscaler" => autoscaler(&object, loading),
         "ConfigMap" => loading.model.cluster.config_maps.push(config_map(&object)),
         "Ingress" => ingress::load(&object, loading),
         "Pod" => pod::load(&object, node, None, loading),
@@ -100,8 +101,17 @@ fn templated(object: &Object<'_>, path: &[&str], loading: &mut Loading<'_>) {
         loading.wrong.push((place, message));
         return;
     };
-    let rollout: Option<Rollout> = object.node.get("spec").and_then(|spec| rollout::read(object.kind, spec, loading));
+    let rollout = object.node.get("spec").and_then(|spec| rollout::read(object.kind, spec, loading));
     pod::load(object, template, rollout, loading);
+}
+
+/// What sets the number of pods in place of `replicas`.
+fn autoscaler(object: &Object<'_>, loading: &mut Loading<'_>) {
+    let Some(spec) = object.node.get("spec") else { return };
+    let text = |key: &str| spec.at(&["scaleTargetRef", key]).and_then(|value| value.text()).unwrap_or_default();
+    let target = format!("{}/{}", text("kind").to_ascii_lowercase(), text("name"));
+    let least = loading.value(spec, "minReplicas", ("Kubernetes", 1), Node::number);
+    loading.model.cluster.autoscalers.push(Autoscaler { target, namespace: object.namespace.clone(), least });
 }
 
 /// What a `ConfigMap` holds: the environment of a container may come from there.

@@ -1,7 +1,7 @@
 //! A pod, or the template that pods are made from.
 
 use super::{Object, container, labels, list, mesh};
-use crate::check::cluster::Pod;
+use crate::check::cluster::{Limits, Pod};
 use crate::check::fact::Fact;
 use crate::check::load::{Loading, seconds};
 use crate::check::model::{Platform, Rollout, Workload};
@@ -23,7 +23,7 @@ const SPOT: [(&str, &str); 6] = [
 ];
 
 /// Adds what `holder` holds in `metadata` and `spec`: the object itself, or its template.
-pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<Rollout>, loading: &mut Loading<'_>) {
+pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<(Rollout, Limits)>, loading: &mut Loading<'_>) {
     let Some(spec) = holder.get("spec").filter(|spec| matches!(spec.kind, Kind::Map(_))) else {
         loading.wrong.push((holder.place, format!("{} {}: a pod has a map spec", object.kind, object.name)));
         return;
@@ -56,6 +56,7 @@ pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<Rollout>,
         loading.value(spec, "shareProcessNamespace", ("Kubernetes", false), Node::boolean)
     };
     let metadata = holder.get("metadata");
+    let (rollout, limits) = rollout.unzip();
     let place = object.node.get("metadata").map_or(object.node.place, |metadata| metadata.anchor());
     let workload = Workload {
         platform: Platform::Kubernetes,
@@ -75,6 +76,7 @@ pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<Rollout>,
         labels: labels(metadata.and_then(|metadata| metadata.get("labels"))),
         ports,
         borrowed,
+        limits,
     });
     loading.model.workloads.push(workload);
 }

@@ -1,6 +1,7 @@
 //! How the pods of an object are replaced.
 
-use crate::check::fact::{Fact, Origin};
+use crate::check::cluster::{Limits, Share};
+use crate::check::fact::Fact;
 use crate::check::load::{Loading, seconds, text};
 use crate::check::model::Rollout;
 use crate::check::tree::Node;
@@ -10,15 +11,8 @@ use std::time::Duration;
 const DEADLINE: Duration = Duration::from_secs(600);
 const DEPLOYMENT_SHARE: Share = Share::Percent(25);
 
-/// So many of the pods: `25%` or `1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Share {
-    Percent(u64),
-    Count(u64),
-}
-
-/// The rollout of that kind of object; of what nothing replaces there is none.
-pub(super) fn read(kind: &str, spec: &Node, loading: &mut Loading<'_>) -> Option<Rollout> {
+/// The rollout of that kind of object, and the limits it is made from; of what nothing replaces there is none.
+pub(super) fn read(kind: &str, spec: &Node, loading: &mut Loading<'_>) -> Option<(Rollout, Limits)> {
     let replicas = match kind {
         "Deployment" | "StatefulSet" => loading.value(spec, "replicas", ("Kubernetes", 1), Node::number),
         "DaemonSet" => Fact::unknown("replicas", "on how many nodes the DaemonSet runs", Some(spec.anchor())),
@@ -40,16 +34,18 @@ pub(super) fn read(kind: &str, spec: &Node, loading: &mut Loading<'_>) -> Option
         _ => (limit("maxUnavailable", Share::Count(1)), limit("maxSurge", Share::Count(0))),
     };
     let recreate = says("Recreate");
-    Some(Rollout {
-        least_percent: percent("available %", &unavailable, &replicas, u64::saturating_sub),
-        most_percent: percent("running %", &surge, &replicas, u64::saturating_add),
+    let limits = Limits { unavailable, surge };
+    let rollout = Rollout {
+        least_percent: limits.least(&replicas),
+        most_percent: limits.most(&replicas),
         recreate: kind_of.filter(|_| recreate).map(|kind| Fact { name: "strategy.type".to_owned(), ..kind }),
         deadline: (kind == "Deployment")
             .then(|| loading.value(spec, "progressDeadlineSeconds", ("Kubernetes", DEADLINE), seconds)),
         settle: loading.optional(spec, "minReadySeconds", seconds),
         check_grace: None,
         replicas,
-    })
+    };
+    Some((rollout, limits))
 }
 
 fn share(node: &Node) -> Result<Share, String> {
@@ -57,44 +53,4 @@ fn share(node: &Node) -> Result<Share, String> {
     let (digits, is_percent) = text.strip_suffix('%').map_or((text.as_str(), false), |digits| (digits, true));
     let number = digits.parse().map_err(|_| format!("a number or a percentage is wanted here, not {}", node.described()))?;
     Ok(if is_percent { Share::Percent(number) } else { Share::Count(number) })
-}
-
-/// A limit as a percentage of all: `with` says how it counts, below them or on top.
-fn percent(name: &str, limit: &Fact<Share>, replicas: &Fact<u64>, with: impl Fn(u64, u64) -> u64) -> Fact<u64> {
-    let value = limit.value.clone().and_then(|share| match share {
-        Share::Percent(percent) => Ok(with(100, percent)),
-        Share::Count(0) => Ok(100),
-        Share::Count(count) => {
-            let all = replicas.value.clone()?;
-            // Rounded up: one of a thousand is more than none.
-            Ok(with(all, count).saturating_mul(100).div_ceil(all.max(1)))
-        }
-    });
-    let shown = match limit.known() {
-        Some(Share::Percent(percent)) => format!("{} {percent}%", limit.name),
-        Some(Share::Count(count)) => format!("{} {count}", limit.name),
-        None => limit.name.clone(),
-    };
-    let whose = if limit.is_written() { "" } else { ", the default of Kubernetes" };
-    Fact { name: name.to_owned(), value, place: limit.place, origin: Origin::Derived(format!("{shown}{whose}")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_become_percentages_of_all() {
-        let least = |share, all| {
-            let (limit, replicas) = (Fact::set("maxUnavailable", share), Fact::set("replicas", all));
-            percent("least", &limit, &replicas, u64::saturating_sub).value
-        };
-        assert_eq!(least(Share::Percent(25), 4), Ok(75));
-        assert_eq!(least(Share::Percent(100), 4), Ok(0));
-        assert_eq!(least(Share::Count(1), 1), Ok(0));
-        assert_eq!(least(Share::Count(1), 3), Ok(67));
-        assert_eq!(least(Share::Count(999), 1000), Ok(1), "one is left");
-        assert_eq!(least(Share::Count(5), 3), Ok(0));
-        assert_eq!(least(Share::Count(0), 0), Ok(100));
-    }
 }

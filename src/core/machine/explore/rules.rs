@@ -79,7 +79,7 @@ impl World {
         match (look, self) {
             (Look::Main(_), Self::Server) => seen([nginx(MAIN)]),
             (Look::Main(_), Self::Shell) => seen([shell(MAIN), child(app(20))]),
-            (_, Self::Nothing) => Snapshot::default(),
+            (_, Self::Nothing) => Snapshot { blind: true, ..Snapshot::default() },
             (Look::Main(_), Self::Listening) => seen([shell(MAIN), child(app(20)), child(nginx(21)).listening()]),
             (Look::Main(_), Self::WentOn) => seen([shell(MAIN), child(app(22))]),
             (Look::Main(_), Self::Trap) => seen([shell(MAIN).catches(&[Signal::TERM]), child(app(20))]),

@@ -93,7 +93,7 @@ impl Run {
             Look::Main(_) => self.world.clone(),
             Look::Children => self.world.iter().filter(|process| process.parent == 1).cloned().collect(),
         };
-        Snapshot { processes }
+        Snapshot { processes, blind: self.blind }
     }
 
     /// Time passes to this moment, each deadline on the way being kept.

@@ -212,6 +212,15 @@ fn leftovers_are_looked_at_once_for_a_batch_of_deaths_and_never_after_the_kill()
 }
 
 #[test]
+fn a_hook_that_still_ends_is_no_reason_to_tell_a_group() {
+    // The children that are left are a hook's, which no look shows.
+    let mut run = Run::of(Policy::default(), [shell(MAIN)]);
+    run.term().at(secs(1));
+    run.world.clear();
+    run.killed(MAIN, Signal::TERM).expect("unready, tell 7 TERM");
+}
+
+#[test]
 fn without_proc_what_is_left_is_told_as_a_group() {
     let mut run = Run::of(Policy::default(), [shell(MAIN), app(20).under(MAIN)]);
     run.blind = true;
