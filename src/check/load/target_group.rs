@@ -30,7 +30,7 @@ pub(super) fn group(node: &Node, loading: &mut Loading<'_>) -> TargetGroup {
     let http = |protocol: &str| protocol.starts_with("HTTP");
     let protocol = loading.optional(node, "Protocol", text);
     let balancer = protocol.map_or_else(
-        || Fact::unknown("Protocol", "the protocol of the target group", Some(node.anchor())),
+        || Fact::unknown(loading.spelled("Protocol"), "the protocol of the target group", Some(node.anchor())),
         |fact| fact.map(|name| if http(&name) { BalancerKind::Application } else { BalancerKind::Network }),
     );
     let by_http = scalar("HealthCheckProtocol").or_else(|| scalar("Protocol")).is_none_or(|protocol| http(&protocol));
@@ -60,16 +60,16 @@ pub(super) fn group(node: &Node, loading: &mut Loading<'_>) -> TargetGroup {
         successes: loading.value(node, "HealthyThresholdCount", ("ELB", 5), Node::number),
         matcher: matcher(node, loading),
         by_address: loading.optional(node, "TargetType", text).map_or_else(
-            || Fact::default_of("ELB", "TargetType", false, Some(node.anchor())),
+            || Fact::default_of("ELB", loading.spelled("TargetType"), false, Some(node.anchor())),
             |kind| kind.map(|kind| kind == "ip"),
         ),
         deregistration: Fact::unknown(
-            "deregistration_delay.timeout_seconds",
+            loading.spelled("deregistration_delay.timeout_seconds"),
             "the deregistration delay: give `aws elbv2 describe-target-group-attributes`",
             Some(node.anchor()),
         ),
         cuts_unhealthy: Fact::unknown(
-            "target_health_state.unhealthy.connection_termination.enabled",
+            loading.spelled("target_health_state.unhealthy.connection_termination.enabled"),
             "the attributes of the target group: give `aws elbv2 describe-target-group-attributes`",
             Some(node.anchor()),
         ),
@@ -84,5 +84,5 @@ pub(super) fn group(node: &Node, loading: &mut Loading<'_>) -> TargetGroup {
 
 fn matcher(node: &Node, loading: &mut Loading<'_>) -> Fact<String> {
     let codes = node.field("Matcher").and_then(|matcher| loading.optional(matcher, "httpCode", text));
-    codes.unwrap_or_else(|| Fact::default_of("ELB", "Matcher", "200".to_owned(), Some(node.anchor())))
+    codes.unwrap_or_else(|| Fact::default_of("ELB", loading.spelled("Matcher"), "200".to_owned(), Some(node.anchor())))
 }

@@ -103,3 +103,12 @@ fn tags_and_documents_are_kept_apart() {
     assert_eq!(tree[0].get("a").unwrap().tag, "Ref");
     assert_eq!(tree[1].get("b").unwrap().tag, "");
 }
+
+#[test]
+fn a_chain_of_aliases_is_no_deeper_than_what_is_written_out() {
+    let mut text = String::from("a0: &a0 [x]\n");
+    for level in 1..100_000 {
+        writeln!(text, "a{level}: &a{level} [*a{}]", level - 1).unwrap();
+    }
+    assert!(read(&text).unwrap_err().message.contains("stand in each other"));
+}
