@@ -144,37 +144,39 @@ const CLOUDFORMATION: [&str; 34] = [
     "*x",
 ];
 
+const NAMES: [&str; 6] =
+    ["aws_lb.x", "module.a.aws_lb.x[\"b.c\"]", "", "a[", "[{\"name\":\"é\\u00e9\",\"stopTimeout\":5}]", "*x"];
+
+const KEYS: [&str; 14] = [
+    "references",
+    "container_definitions",
+    "health_check",
+    "load_balancer",
+    "target_group_arn",
+    "interval",
+    "timeout",
+    "task_definition",
+    "dns_config",
+    "dns_records",
+    "ttl",
+    "family",
+    "container_name",
+    "deregistration_delay",
+];
+
 /// Values as they may stand anywhere in a plan.
 fn anything() -> impl Strategy<Value = serde_json::Value> {
-    let names =
-        ["aws_lb.x", "module.a.aws_lb.x[\"b.c\"]", "", "a[", "[{\"name\":\"é\\u00e9\",\"stopTimeout\":5}]", "*x"];
     let leaf = prop_oneof![
         Just(serde_json::Value::Null),
         any::<bool>().prop_map(Into::into),
         any::<i64>().prop_map(Into::into),
-        prop::sample::select(&names[..]).prop_map(Into::into),
+        prop::sample::select(&NAMES[..]).prop_map(Into::into),
         "\\PC{0,8}".prop_map(Into::into),
     ];
-    let keys = [
-        "references",
-        "container_definitions",
-        "health_check",
-        "load_balancer",
-        "target_group_arn",
-        "interval",
-        "timeout",
-        "task_definition",
-        "dns_config",
-        "dns_records",
-        "ttl",
-        "family",
-        "container_name",
-        "deregistration_delay",
-    ];
-    leaf.prop_recursive(4, 32, 6, move |inner| {
+    leaf.prop_recursive(4, 32, 6, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
-            prop::collection::vec((prop::sample::select(&keys[..]), inner), 0..6)
+            prop::collection::vec((prop::sample::select(&KEYS[..]), inner), 0..6)
                 .prop_map(|entries| entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
         ]
     })

@@ -72,6 +72,8 @@ pub struct Loading<'a> {
     pub file: FileId,
     /// Its name.
     pub name: &'a str,
+    /// What stands in it.
+    pub text: &'a str,
     /// What is found goes here.
     pub model: &'a mut Model,
     /// What is wrong in the file, and where.
@@ -88,6 +90,7 @@ pub struct Loading<'a> {
 
 impl Loading<'_> {
     /// How the file calls a field of the API.
+    #[must_use]
     pub fn spelled<'k>(&self, field: &'k str) -> &'k str {
         self.spellings.iter().find(|(api, _)| *api == field).map_or(field, |(_, own)| own)
     }

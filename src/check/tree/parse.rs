@@ -40,6 +40,40 @@ pub fn parse_inside(place: Place, text: &str) -> Result<Vec<Rc<Node>>, NotATree>
     build(text, &|_, _| place).map_err(|wrong| NotATree { at: place.start, ..wrong })
 }
 
+/// The same, where the text is a JSON string of a file: everything in it has its own place in there.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_inside_json(place: Place, text: &str, file_text: &str) -> Result<Vec<Rc<Node>>, NotATree> {
+    let raw = file_text.get(place.start as usize..place.end as usize).unwrap_or_default();
+    let Some(offsets) = offsets(raw, text) else { return parse_inside(place, text) };
+    let at = |offset: u32| offsets.get(offset as usize).map_or(place.end, |at| place.start + at);
+    build(text, &|start, end| Place { start: at(start), end: at(end), ..place })
+        .map_err(|wrong| NotATree { at: at(wrong.at), ..wrong })
+}
+
+/// Where each byte of a text, and its end, stands in the JSON string that it was written as; `None` when it
+/// was written in another way.
+fn offsets(raw: &str, text: &str) -> Option<Vec<u32>> {
+    let mut at = raw.starts_with('"').then_some(1)?;
+    let mut offsets = Vec::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        let rest = raw.get(at..)?;
+        let length = match rest.as_bytes() {
+            // Beyond 16 bits two escapes make one character.
+            [b'\\', b'u', ..] => 6 * c.len_utf16(),
+            [b'\\', ..] => 2,
+            _ if rest.starts_with(c) => c.len_utf8(),
+            _ => return None,
+        };
+        offsets.extend(std::iter::repeat_n(u32::try_from(at).ok()?, c.len_utf8()));
+        at += length;
+    }
+    raw.get(at..)?.starts_with('"').then_some(())?;
+    offsets.push(u32::try_from(at).ok()?);
+    Some(offsets)
+}
+
 /// A collection that has begun and not ended.
 struct Open {
     start: u32,

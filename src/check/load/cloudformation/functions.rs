@@ -43,6 +43,8 @@ const BYTES_A_VALUE: usize = 64;
 /// So much of an argument is shown.
 const SHOWN: usize = 60;
 
+// === impl Template ===
+
 impl<'a> Template<'a> {
     pub(super) fn new(root: &'a Node, resources: &'a Node, file: &'a str) -> Self {
         Self { root, resources, file, origins: HashMap::new(), taken: Vec::new(), conditions: HashMap::new(), left: rewrite::MOST, depth: 0 }

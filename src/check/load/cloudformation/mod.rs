@@ -48,7 +48,10 @@ fn load(node: &Rc<Node>, loading: &mut Loading<'_>) {
     };
     let mut template = Template::new(node, resources, loading.name);
     for entry in resources.all_entries() {
-        let Some(of) = Type::of(&entry.value) else { continue };
+        let Some(of) = Type::of(&entry.value) else {
+            loading.passed_over.extend(hidden(entry));
+            continue;
+        };
         if let Some(name) = entry.value.get("Condition").and_then(|name| name.text())
             && template.condition(name) == Some(false)
         {
@@ -77,6 +80,15 @@ fn load(node: &Rc<Node>, loading: &mut Loading<'_>) {
     if template.is_exhausted() {
         let message = "from here on nothing is read: what its aliases and functions come to is too much".to_owned();
         loading.wrong.push((resources.anchor(), message));
+    }
+}
+
+/// What may hold resources of the types that are read, and is not looked into.
+fn hidden(entry: &Entry) -> Option<String> {
+    match entry.value.get("Type").and_then(|of| of.text()) {
+        Some("AWS::CloudFormation::Stack") => Some("a nested stack: give its template too".to_owned()),
+        None if entry.key.starts_with("Fn::") => Some(format!("resources made by {}", entry.key)),
+        _ => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What `terraform show -json` prints of a plan or a state, and OpenTofu's too: resources in the words of
+//! What `terraform show -json` prints of a plan or a state, and `tofu show -json` too: resources in the words of
 //! the AWS provider, put into those of the API before the loaders of the API's formats read them.
 //!
 //! A plan knows many names only after it was applied: which resource names which then stands in its
@@ -11,7 +11,8 @@ use super::rewrite::{self, map};
 use super::{Format, Loading, Reading, attributes, cloud_map, ecs_service, ecs_task, seconds, target_group};
 use crate::check::fact::Fact;
 use crate::check::model::{Balancer, GroupAttributes};
-use crate::check::tree::{Kind, Node, parse_inside};
+use crate::check::source::Place;
+use crate::check::tree::{Kind, Node, parse_inside_json};
 use configuration::Configuration;
 use resource::Resource;
 use std::rc::Rc;
@@ -99,9 +100,9 @@ fn task(resource: &Resource<'_>, left: &mut usize, loading: &mut Loading<'_>) {
         if let Kind::Unresolved(what) = &written.kind {
             open = Some((what.clone(), written.place));
         } else {
-            match inside(written, left) {
+            match inside(written, left, loading.text) {
                 Ok(list) => definitions = Some(list),
-                Err(why) => loading.wrong.push((written.place, format!("{CONTAINERS}: {why}"))),
+                Err((place, why)) => loading.wrong.push((place, format!("{CONTAINERS}: {why}"))),
             }
         }
     }
@@ -121,12 +122,13 @@ fn task(resource: &Resource<'_>, left: &mut usize, loading: &mut Loading<'_>) {
     loading.model.workloads.push(workload);
 }
 
-/// The list that stands as JSON in a text.
-fn inside(written: &Node, left: &mut usize) -> Result<Rc<Node>, String> {
-    let wanted = || "a list of container definitions in JSON is wanted here".to_owned();
-    let documents = parse_inside(written.place, written.text().ok_or_else(wanted)?).map_err(|wrong| wrong.message)?;
+/// The list that stands as JSON in a text; else where that is wrong, and what.
+fn inside(written: &Node, left: &mut usize, file_text: &str) -> Result<Rc<Node>, (Place, String)> {
+    let wanted = || (written.place, "a list of container definitions in JSON is wanted here".to_owned());
+    let documents = parse_inside_json(written.place, written.text().ok_or_else(wanted)?, file_text)
+        .map_err(|wrong| (Place { start: wrong.at, ..written.place }, wrong.message))?;
     let list = documents.into_iter().next().filter(|list| matches!(list.kind, Kind::List(_))).ok_or_else(wanted)?;
-    if rewrite::within(&list, left) { Ok(list) } else { Err("what its aliases come to is too much".to_owned()) }
+    if rewrite::within(&list, left) { Ok(list) } else { Err((list.place, "what its aliases come to is too much".to_owned())) }
 }
 
 fn service(resource: &Resource<'_>, configuration: &Configuration<'_>, loading: &mut Loading<'_>) {
@@ -174,7 +176,7 @@ fn service(resource: &Resource<'_>, configuration: &Configuration<'_>, loading: 
     ];
     let mut service = ecs_service::service(&with(&node, linked.into_iter().flatten()), loading);
     if resource.value("name").is_none_or(|name| name.text().is_none()) {
-        service.name = resource.address.to_owned();
+        resource.address.clone_into(&mut service.name);
     }
     service.place = resource.place;
     loading.model.services.push(service);

@@ -119,7 +119,7 @@ pub(super) fn items<'a>(node: &'a Node, key: &str) -> &'a [Rc<Node>] {
 
 // === impl Resource ===
 
-impl<'a> Resource<'a> {
+impl Resource<'_> {
     /// A value that is set. Providers write an empty text for what is not.
     pub(super) fn value(&self, key: &str) -> Option<&Rc<Node>> {
         // Of a block that is not known nothing is.
