@@ -282,3 +282,23 @@ fn a_mapping_that_names_itself_through_others_ends() {
     let task = "Resources: {T: {Type: 'AWS::ECS::TaskDefinition', Properties: {ContainerDefinitions: [{StopTimeout: !FindInMap [A, a, x]}]}}}\n";
     read("template.yaml", &format!("{map}{task}"));
 }
+
+#[test]
+fn long_templates_and_plans_are_read_in_time_that_grows_with_them() {
+    let many = 6_000;
+    let service = "{Type: 'AWS::ECS::TaskDefinition', Properties: {Family: !Ref P";
+    let resources = lines(many, |at| format!("  R{at}: {service}{at}}}}}\n"));
+    let parameters = lines(many, |at| format!("  P{at}: {{Type: String, Default: f{at}}}\n"));
+    assert_eq!(read("template.yaml", &format!("Parameters:\n{parameters}Resources:\n{resources}")), [""; 0]);
+
+    let group = |at: usize| {
+        let values = "{\"health_check\":[{\"interval\":5}]}";
+        format!(
+            "{{\"address\":\"aws_lb_target_group.g{at}\",\"type\":\"aws_lb_target_group\",\"values\":{values},\"expressions\":{{}}}},"
+        )
+    };
+    let groups = format!("[{}]", lines(many, group).trim_end_matches(','));
+    let plan = format!("\"planned_values\":{{\"root_module\":{{\"resources\":{groups}}}}}");
+    let configured = format!("\"configuration\":{{\"root_module\":{{\"resources\":{groups}}}}}");
+    assert_eq!(read("plan.json", &format!("{{\"format_version\":\"1.2\",{plan},{configured}}}")), [""; 0]);
+}

@@ -13,7 +13,9 @@ use std::rc::Rc;
 /// A template, and what looking at it has used up.
 pub(super) struct Template<'a> {
     root: &'a Node,
-    resources: &'a Node,
+    /// The resources of the types that are read.
+    resources: HashMap<&'a str, Type>,
+    parameters: HashMap<&'a str, &'a Rc<Node>>,
     file: &'a str,
     /// Who says the values at these places, where that is a default.
     pub(super) origins: HashMap<Place, Origin>,
@@ -47,7 +49,18 @@ const SHOWN: usize = 60;
 
 impl<'a> Template<'a> {
     pub(super) fn new(root: &'a Node, resources: &'a Node, file: &'a str) -> Self {
-        Self { root, resources, file, origins: HashMap::new(), taken: Vec::new(), conditions: HashMap::new(), left: rewrite::MOST, depth: 0 }
+        let entries = |map: &'a Node| map.all_entries().into_iter().map(|entry| (entry.key.as_str(), &entry.value));
+        Self {
+            root,
+            resources: entries(resources).filter_map(|(id, resource)| Some((id, Type::of(resource)?))).collect(),
+            parameters: root.get("Parameters").map(|map| entries(map).collect()).unwrap_or_default(),
+            file,
+            origins: HashMap::new(),
+            taken: Vec::new(),
+            conditions: HashMap::new(),
+            left: rewrite::MOST,
+            depth: 0,
+        }
     }
 
     /// Whether there was more to look at than is looked at.
@@ -95,13 +108,13 @@ impl<'a> Template<'a> {
 
     /// Whether a condition holds, as far as the template knows.
     pub(super) fn condition(&mut self, name: &str) -> Option<bool> {
-        let condition = self.root.get("Conditions")?.get(name)?;
         if let Some(known) = self.conditions.get(name) {
             return *known;
         }
         if self.depth == DEEPEST {
             return None;
         }
+        let condition = self.looked_up(self.root.get("Conditions")?, name)?;
         // Until it is known it is not: what names itself in a circle never will be.
         self.conditions.insert(name.to_owned(), None);
         self.depth += 1;
@@ -154,7 +167,7 @@ impl<'a> Template<'a> {
 
     /// What a name stands for: a parameter's default, or a resource.
     fn reference(&mut self, name: &str, place: Place) -> Option<Rc<Node>> {
-        let Some(parameter) = self.root.get("Parameters").and_then(|parameters| parameters.get(name)) else {
+        let Some(parameter) = self.parameters.get(name).copied() else {
             return self.resource(name, place);
         };
         let of = parameter.get("Type").and_then(|of| of.text()).unwrap_or("String");
@@ -171,7 +184,7 @@ impl<'a> Template<'a> {
     }
 
     fn resource(&self, id: &str, place: Place) -> Option<Rc<Node>> {
-        let of = self.resources.get(id).and_then(|resource| Type::of(resource))?;
+        let of = *self.resources.get(id)?;
         (of != Type::LoadBalancer).then(|| scalar(self.reference_to(id), place))
     }
 
@@ -213,7 +226,7 @@ impl<'a> Template<'a> {
                 text.push_str("${");
                 text.push_str(literal);
                 text.push('}');
-            } else if let Some(value) = given.and_then(|given| given.get(name)) {
+            } else if let Some(value) = given.and_then(|given| self.looked_up(given, name)) {
                 let value = self.resolve(value)?;
                 self.push(&mut text, &value)?;
             } else {
@@ -232,6 +245,12 @@ impl<'a> Template<'a> {
         self.left = self.left.saturating_sub(value.len() / BYTES_A_VALUE);
         text.push_str(value);
         (self.left > 0).then_some(())
+    }
+
+    /// A value of a map. To look through a long one costs something too.
+    fn looked_up<'n>(&mut self, map: &'n Node, key: &str) -> Option<&'n Rc<Node>> {
+        self.left = self.left.saturating_sub(map.entries().len() / BYTES_A_VALUE);
+        map.get(key)
     }
 
     fn composed(&mut self, text: String, place: Place) -> Option<Rc<Node>> {
@@ -276,7 +295,7 @@ impl<'a> Template<'a> {
         let mut found = self.root.get("Mappings")?;
         for key in [map, first, second] {
             let key = self.resolve(key)?;
-            found = found.get(key.text()?)?;
+            found = self.looked_up(found, key.text()?)?;
         }
         self.resolve(found)
     }

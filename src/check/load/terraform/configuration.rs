@@ -5,13 +5,16 @@
 use super::resource::{Resource, items, reference};
 use super::super::rewrite::scalar;
 use crate::check::source::Place;
-use crate::check::tree::Node;
+use crate::check::tree::{Entry, Node};
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The `configuration` of a plan, if there is one.
 pub(super) struct Configuration<'a> {
     root: Option<&'a Node>,
+    /// The expressions of each resource, by the calls that lead to its module and its name in there.
+    expressions: HashMap<(Vec<&'a str>, &'a str), &'a Node>,
     resources: Vec<Address<'a>>,
     /// So many references may still be followed: they could lead in circles.
     left: Cell<usize>,
@@ -43,7 +46,9 @@ impl<'a> Configuration<'a> {
     pub(super) fn new(document: &'a Node, resources: &[Resource<'a>]) -> Self {
         let root = document.get("configuration").and_then(|configuration| configuration.get("root_module"));
         let resources = resources.iter().filter_map(|resource| Address::of(resource.address)).collect();
-        Self { root: root.map(Rc::as_ref), resources, left: Cell::new(MOST) }
+        let root = root.map(Rc::as_ref);
+        let expressions = root.map(expressions).unwrap_or_default();
+        Self { root, expressions, resources, left: Cell::new(MOST) }
     }
 
     /// Whether somebody set a value; when that cannot be told, somebody did.
@@ -146,9 +151,32 @@ impl<'a> Configuration<'a> {
 
     fn expressions(&self, resource: &Resource<'_>) -> Option<&'a Node> {
         let address = Address::of(resource.address)?;
-        let named = |node: &&Rc<Node>| node.get("address").and_then(|name| name.text()) == Some(address.name.as_str());
-        items(self.module(&address.module)?, "resources").iter().find(named)?.get("expressions").map(Rc::as_ref)
+        let calls: Vec<&str> = address.module.iter().map(|(call, _)| *call).collect();
+        self.expressions.get(&(calls, address.name.as_str())).copied()
     }
+}
+
+/// The expressions of all resources.
+fn expressions(root: &Node) -> HashMap<(Vec<&str>, &str), &Node> {
+    let mut found = HashMap::new();
+    let mut modules = vec![(Vec::new(), root)];
+    let mut left = MOST;
+    while let Some((calls, module)) = modules.pop() {
+        for resource in items(module, "resources") {
+            let name = resource.get("address").and_then(|name| name.text());
+            if let (Some(name), Some(expressions)) = (name, resource.get("expressions")) {
+                found.insert((calls.clone(), name), expressions.as_ref());
+            }
+        }
+        // One that is shared by an alias is looked at as often as it is called.
+        let Some(rest) = left.checked_sub(1).filter(|_| calls.len() < DEEPEST) else { continue };
+        left = rest;
+        for entry in module.get("module_calls").map_or(&[] as &[Entry], |calls| calls.entries()) {
+            let Some(inner) = entry.value.get("module") else { continue };
+            modules.push(([calls.as_slice(), &[entry.key.as_str()]].concat(), inner));
+        }
+    }
+    found
 }
 
 // === impl Address ===
