@@ -1,6 +1,6 @@
 //! One loader a format: from a tree (or a text) to facts of the [`Model`].
 //!
-//! To add a format, write one file with a `pub const FORMAT: Format` and name it in [`formats!`] below.
+//! To add a format, write one file with a `pub const FORMAT: Format` and name it in `formats!` below.
 //! `is` looks only at what is there, never at file names. `load` reads what it needs through [`Loading`],
 //! whose readers keep the place of every value, turn what is only known later into unknown facts, and
 //! report what has the wrong type; a loader itself never fails. What a platform does when nothing is

@@ -1,6 +1,6 @@
 //! The rules: what has to hold between the numbers of a deployment.
 //!
-//! To add a rule, write one file with a `pub const RULE: Rule` and name it in [`rules!`] below. Its text
+//! To add a rule, write one file with a `pub const RULE: Rule` and name it in `rules!` below. Its text
 //! is all the documentation there is: `lameduckctl rules`, the help and the reports show it. Its `check`
 //! gets a [`Case`] and answers one of three ways: it holds (no [`Broken`]), it does not (one `Broken` each),
 //! or something is missing ([`Needs`]): then it counts as not checked, and what would be needed is said.
