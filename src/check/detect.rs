@@ -20,7 +20,9 @@ pub struct Loaded {
 /// Adds everything in a file to the model. Not `named` itself, a file may be of a format that nothing is
 /// known of, and is passed over then.
 pub fn load(file: FileId, source: &Source, named: bool, model: &mut Model) -> Loaded {
-    let mut loading = Loading { file, name: &source.name, model, wrong: Vec::new(), passed_over: Vec::new() };
+    let (wrong, passed_over, origins) = Default::default();
+    let (name, text) = (source.name.as_str(), source.text.as_str());
+    let mut loading = Loading { file, name, text, model, wrong, passed_over, origins, spellings: &[] };
     let mut loaded = Loaded::default();
     let problem =
         |at: u32, message: String| Problem { file: source.name.clone(), line: Some(source.position(at).0), message };

@@ -3,14 +3,10 @@
 
 use super::cluster;
 use super::fact::Fact;
-use super::model::{By, GroupAttributes, Model, Platform, Route, Service};
+use super::model::{By, Model, Platform, Route, Service};
 use super::settings::Given;
 use super::source::Sources;
 use super::{compose, image};
-use std::time::Duration;
-
-/// What ELB lets a deregistered target go on when nobody set it.
-pub const DEREGISTRATION: Duration = Duration::from_secs(300);
 
 /// Links everything; returned is what was assumed.
 pub fn link(model: &mut Model, given: &Given, sources: &Sources) -> Vec<String> {
@@ -45,6 +41,11 @@ fn refs<'a>(references: &'a [String], name: &'a str) -> Vec<&'a str> {
 
 fn join(model: &mut Model, service: Service, given: &Given, assumed: &mut Vec<String>) {
     let named = service.workload.as_ref().and_then(|fact| fact.known().cloned());
+    let told = match (&named, &service.workload) {
+        (Some(name), _) => format!("it names {name}"),
+        (None, Some(_)) => "what it names is only known later".to_owned(),
+        (None, None) => "it names none".to_owned(),
+    };
     let is_ecs = |at: &usize| model.workloads[*at].platform.is_ecs();
     let candidates: Vec<usize> = (0..model.workloads.len()).filter(is_ecs).collect();
     let said = candidates.iter().copied().find(|at| {
@@ -58,10 +59,8 @@ fn join(model: &mut Model, service: Service, given: &Given, assumed: &mut Vec<St
     let found = said.or_else(by_name).or_else(|| {
         let only = candidates.first().copied().filter(|_| candidates.len() == 1)?;
         assumed.push(format!(
-            "service {} runs task definition {}: there is no other, though it names {}",
-            service.name,
-            model.workloads[only].name,
-            named.as_deref().unwrap_or("none"),
+            "service {} runs task definition {}: there is no other, though {told}",
+            service.name, model.workloads[only].name,
         ));
         Some(only)
     });
@@ -72,9 +71,9 @@ fn join(model: &mut Model, service: Service, given: &Given, assumed: &mut Vec<St
     let Some(at) = found else {
         if !candidates.is_empty() {
             assumed.push(format!(
-                "service {} was left out: it names {}, which is in no file; --link {}=TASK-DEFINITION joins them",
+                "service {} was left out: {told}{}; --link {}=TASK-DEFINITION joins them",
                 service.name,
-                named.as_deref().unwrap_or("no task definition"),
+                if named.is_some() { ", which is in no file" } else { "" },
                 service.name,
             ));
         }
@@ -98,7 +97,10 @@ fn resolve(
     given: &Given,
     assumed: &mut Vec<String>,
 ) -> Route {
-    let Some(wanted) = reference.known() else { return route };
+    // Of one that is only known later there may still be an only candidate.
+    let wanted = reference.known().map_or("", String::as_str);
+    let told =
+        if wanted.is_empty() { "what it names is only known later".to_owned() } else { format!("it names {wanted}") };
     let by = match &route.by {
         By::Group(_) => {
             let all: Vec<Vec<&str>> = model.groups.iter().map(|group| refs(&group.references, &group.name)).collect();
@@ -108,12 +110,15 @@ fn resolve(
             let found = said.or_else(by_name).or_else(|| {
                 let only = only()?;
                 assumed.push(format!(
-                    "service {service} is behind target group {}: there is no other, though it names {wanted}",
+                    "service {service} is behind target group {}: there is no other, though {told}",
                     model.groups[only].name
                 ));
                 Some(only)
             });
             By::Group(found.ok_or_else(|| {
+                if wanted.is_empty() {
+                    return format!("which target group service {service} is behind: --link {service}=GROUP");
+                }
                 format!("target group {wanted} of service {service}: give `aws elbv2 describe-target-groups`")
             }))
         }
@@ -144,12 +149,7 @@ fn attributes(model: &mut Model, given: &Given, sources: &Sources, assumed: &mut
                     group.name
                 ));
             }
-            let GroupAttributes { place, deregistration, cuts_unhealthy } = attributes;
-            let place = Some(place);
-            group.deregistration = deregistration
-                .unwrap_or_else(|| Fact::default_of("ELB", group.deregistration.name.clone(), DEREGISTRATION, place));
-            group.cuts_unhealthy = cuts_unhealthy
-                .unwrap_or_else(|| Fact::default_of("ELB", group.cuts_unhealthy.name.clone(), true, place));
+            attributes.apply(group);
         } else {
             for group in &mut model.groups {
                 let why = format!("which target group the attributes in {file} are of: --link {file}=NAME");

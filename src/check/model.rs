@@ -381,6 +381,24 @@ impl Platform {
     }
 }
 
+// === impl GroupAttributes ===
+
+/// What ELB lets a deregistered target go on when nobody set it.
+pub const DEREGISTRATION: Duration = Duration::from_secs(300);
+
+impl GroupAttributes {
+    /// Writes them to the group they are of, with what ELB takes for those that are not there.
+    pub fn apply(self, group: &mut TargetGroup) {
+        let place = Some(self.place);
+        group.deregistration = self
+            .deregistration
+            .unwrap_or_else(|| Fact::default_of("ELB", group.deregistration.name.clone(), DEREGISTRATION, place));
+        group.cuts_unhealthy = self
+            .cuts_unhealthy
+            .unwrap_or_else(|| Fact::default_of("ELB", group.cuts_unhealthy.name.clone(), true, place));
+    }
+}
+
 // === impl BalancerKind ===
 
 impl super::fact::Shown for BalancerKind {

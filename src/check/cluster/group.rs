@@ -3,8 +3,7 @@
 
 use super::{Pod, Port, ServicePort};
 use crate::check::fact::Fact;
-use crate::check::link::DEREGISTRATION;
-use crate::check::model::{Asks, BalancerKind, GroupAttributes, Probe, TargetGroup};
+use crate::check::model::{Asks, BalancerKind, DEREGISTRATION, GroupAttributes, Probe, TargetGroup};
 use crate::check::source::Place;
 use std::time::Duration;
 

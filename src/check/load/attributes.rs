@@ -4,6 +4,7 @@
 use super::{Format, Loading, Reading};
 use crate::check::fact::Fact;
 use crate::check::model::{Balancer, GroupAttributes};
+use crate::check::source::Place;
 use crate::check::tree::{Kind, Node};
 use std::rc::Rc;
 use std::time::Duration;
@@ -30,10 +31,20 @@ fn load(node: &Rc<Node>, loading: &mut Loading<'_>) {
         let attributes = group(list, loading);
         loading.model.group_attributes.push(attributes);
     } else {
-        let idle = find(list, IDLE, loading, seconds)
-            .unwrap_or_else(|| Fact::default_of("ELB", IDLE, IDLE_DEFAULT, Some(list.place)));
-        loading.model.balancers.push(Balancer { place: list.place, idle });
+        let balancer = balancer(list, loading);
+        loading.model.balancers.push(balancer);
     }
+}
+
+/// The attributes of a balancer, from such a list.
+pub(super) fn balancer(list: &Node, loading: &mut Loading<'_>) -> Balancer {
+    let idle = find(list, IDLE, loading, seconds);
+    Balancer { place: list.place, idle: idle.unwrap_or_else(|| default_idle(list.place)) }
+}
+
+/// What a balancer does whose idle timeout nobody wrote at that place.
+pub(super) fn default_idle(place: Place) -> Fact<Duration> {
+    Fact::default_of("ELB", IDLE, IDLE_DEFAULT, Some(place))
 }
 
 /// The attributes of a target group, from such a list.

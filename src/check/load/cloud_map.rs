@@ -13,17 +13,22 @@ fn is(node: &Node) -> bool {
 }
 
 fn load(node: &Rc<Node>, loading: &mut Loading<'_>) {
-    let Some(service) = node.field("service") else { return };
-    let Some(dns) = service.field("dnsConfig") else { return };
+    let found = node.field("service").and_then(|service| discovery(service, loading));
+    loading.model.discoveries.extend(found);
+}
+
+/// One service that clients find by DNS, in the spelling of the API or of `CloudFormation`.
+pub(super) fn discovery(service: &Node, loading: &mut Loading<'_>) -> Option<Discovery> {
+    let dns = service.field("dnsConfig").filter(|dns| !dns.is_null())?;
     let scalar = |key: &str| service.field(key).and_then(|node| node.text()).map(str::to_owned);
     let records = dns.field("dnsRecords").map_or(&[] as &[Rc<Node>], |list| list.items());
     // The field is written in capitals as a whole.
     let ttl = |record: &Rc<Node>| record.get("TTL").cloned();
     let ttls: Vec<Fact<_>> = records.iter().filter_map(ttl).map(|node| loading.fact(&node, "TTL", seconds)).collect();
     let longest = ttls.into_iter().max_by_key(|ttl| ttl.known().copied());
-    loading.model.discoveries.push(Discovery {
+    Some(Discovery {
         name: scalar("name").unwrap_or_else(|| "Cloud Map service".to_owned()),
         references: ["arn", "id", "name"].iter().filter_map(|key| scalar(key)).collect(),
         ttl: longest.unwrap_or_else(|| Fact::unknown("TTL", "the TTL of its DNS records", Some(dns.place))),
-    });
+    })
 }

@@ -3,7 +3,8 @@
 
 use super::{Format, Loading, Reading, container, seconds, text};
 use crate::check::fact::Fact;
-use crate::check::model::{Asks, Container, Platform, Probe, Workload};
+use crate::check::model::{Asks, Container, Platform, Probe, Words, Workload};
+use crate::check::source::Place;
 use crate::check::tree::{Kind, Node};
 use std::rc::Rc;
 use std::time::Duration;
@@ -72,6 +73,15 @@ pub(super) fn workload(node: &Node, loading: &mut Loading<'_>) -> Workload {
         routes: Vec::new(),
         mesh: Vec::new(),
     }
+}
+
+/// What stands for containers of which nothing is known yet, so that rules say what they wait for.
+pub(super) fn unknown_container(platform: Platform, field: &str, what: &str, place: Place) -> Container {
+    let why = format!("{field}: {what} is only known when it is deployed");
+    let mut container = Container::new(platform, "container".to_owned(), place);
+    container.entrypoint = Some(Words { words: Err(why.clone()), place });
+    container.grace = Fact::unknown("stopTimeout", why, Some(place));
+    container
 }
 
 fn read_container(node: &Node, platform: Platform, loading: &mut Loading<'_>) -> Option<Container> {

@@ -9,11 +9,13 @@
 mod container;
 #[cfg(test)]
 mod hostile;
+mod rewrite;
 
-use super::fact::Fact;
+use super::fact::{Fact, Origin};
 use super::model::{Model, Platform, Word, Words};
 use super::source::{FileId, Place};
 use super::tree::{Kind, Node};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -61,6 +63,8 @@ formats! {
     compose,
     dockerfile,
     image_config,
+    terraform,
+    cloudformation,
 }
 
 /// What a loader works with.
@@ -69,17 +73,29 @@ pub struct Loading<'a> {
     pub file: FileId,
     /// Its name.
     pub name: &'a str,
+    /// What stands in it.
+    pub text: &'a str,
     /// What is found goes here.
     pub model: &'a mut Model,
     /// What is wrong in the file, and where.
     pub wrong: Vec<(Place, String)>,
     /// Kinds of things that were passed over, one by one.
     pub passed_over: Vec<String>,
+    /// Who says the values at these places, where that is not simply the file.
+    pub origins: HashMap<Place, Origin>,
+    /// What the file calls the fields of the API, where it has other names for them.
+    pub spellings: &'static [(&'static str, &'static str)],
 }
 
 // === impl Loading ===
 
 impl Loading<'_> {
+    /// How the file calls a field of the API.
+    #[must_use]
+    pub fn spelled<'k>(&self, field: &'k str) -> &'k str {
+        self.spellings.iter().find(|(api, _)| *api == field).map_or(field, |(_, own)| own)
+    }
+
     /// A field with a reader of single values: the value if it is there, `None` if not. Of the wrong type:
     /// reported, and unknown.
     pub fn optional<T>(
@@ -89,7 +105,8 @@ impl Loading<'_> {
         read: impl FnOnce(&Node) -> Result<T, String>,
     ) -> Option<Fact<T>> {
         let node = parent.field(key).filter(|node| !node.is_null())?;
-        Some(self.fact(node, parent.spelling(key), read))
+        let name = self.spelled(parent.spelling(key));
+        Some(self.fact(node, name, read))
     }
 
     /// The same, with what `whose` takes when it is not there.
@@ -100,7 +117,8 @@ impl Loading<'_> {
         (whose, default): (&'static str, T),
         read: impl FnOnce(&Node) -> Result<T, String>,
     ) -> Fact<T> {
-        self.optional(parent, key, read).unwrap_or_else(|| Fact::default_of(whose, key, default, Some(parent.anchor())))
+        let found = self.optional(parent, key, read);
+        found.unwrap_or_else(|| Fact::default_of(whose, self.spelled(key), default, Some(parent.anchor())))
     }
 
     /// A node as a fact.
@@ -109,7 +127,10 @@ impl Loading<'_> {
             return Fact::unknown(name, format!("{name}: {what} is only known when it is deployed"), Some(node.place));
         }
         match read(node) {
-            Ok(value) => Fact::written(name, value, node.place),
+            Ok(value) => {
+                let origin = self.origins.get(&node.place).cloned().unwrap_or(Origin::Written);
+                Fact { origin, ..Fact::written(name, value, node.place) }
+            }
             Err(why) => {
                 let template = node.text().is_some_and(|text| text.contains("{{"));
                 let why = if template { "a template, which has to be rendered first".to_owned() } else { why };

@@ -70,12 +70,12 @@ pub(super) fn group(node: &Node, loading: &mut Loading<'_>) -> TargetGroup {
             |kind| Fact { name: BY_ADDRESS.to_owned(), ..kind.map(|kind| kind == "ip") },
         ),
         deregistration: Fact::unknown(
-            "deregistration_delay.timeout_seconds",
+            loading.spelled("deregistration_delay.timeout_seconds"),
             "the deregistration delay: give `aws elbv2 describe-target-group-attributes`",
             Some(node.anchor()),
         ),
         cuts_unhealthy: Fact::unknown(
-            "target_health_state.unhealthy.connection_termination.enabled",
+            loading.spelled("target_health_state.unhealthy.connection_termination.enabled"),
             "the attributes of the target group: give `aws elbv2 describe-target-group-attributes`",
             Some(node.anchor()),
         ),
@@ -90,5 +90,5 @@ pub(super) fn group(node: &Node, loading: &mut Loading<'_>) -> TargetGroup {
 
 fn matcher(node: &Node, loading: &mut Loading<'_>) -> Fact<String> {
     let codes = node.field("Matcher").and_then(|matcher| loading.optional(matcher, "httpCode", text));
-    codes.unwrap_or_else(|| Fact::default_of("ELB", "Matcher", "200".to_owned(), Some(node.anchor())))
+    codes.unwrap_or_else(|| Fact::default_of("ELB", loading.spelled("Matcher"), "200".to_owned(), Some(node.anchor())))
 }

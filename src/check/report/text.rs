@@ -116,6 +116,14 @@ fn group<'a>(finding: &'a Finding, sources: &'a Sources) -> Group<'a> {
             files.push(place.file);
         }
     }
+    let in_line: Vec<FileId> = files.iter().copied().filter(|file| is_on_long_line(finding, *file, sources)).collect();
+    for cited in &finding.places {
+        let Some(place) = cited.place.filter(|place| in_line.contains(&place.file)) else { continue };
+        let (line, column) = sources.position(place);
+        let name = &sources.get(place.file).name;
+        group = group.element(Level::NOTE.message(format!("{name}:{line}:{column}: {}", label(cited))));
+    }
+    files.retain(|file| !in_line.contains(file));
     for (at, file) in files.iter().enumerate() {
         group = group.element(snippet(finding, *file, at == 0, sources));
     }
@@ -123,6 +131,19 @@ fn group<'a>(finding: &'a Finding, sources: &'a Sources) -> Group<'a> {
         group = group.element(Level::NOTE.message(label(cited)));
     }
     group.element(Level::HELP.message(finding.fix.as_str()))
+}
+
+/// Lines longer than this are no sight: Terraform prints all of a plan as one.
+const LONG_LINE: usize = 2_000;
+
+fn is_on_long_line(finding: &Finding, file: FileId, sources: &Sources) -> bool {
+    let text = sources.get(file).text.as_bytes();
+    finding.places.iter().filter_map(|cited| cited.place.filter(|place| place.file == file)).any(|place| {
+        let (before, behind) = text.split_at((place.start as usize).min(text.len()));
+        let on_line = |byte: &&u8| **byte != b'\n';
+        let before = before.iter().rev().take(LONG_LINE).take_while(on_line).count();
+        before + behind.iter().take(LONG_LINE).take_while(on_line).count() > LONG_LINE
+    })
 }
 
 /// The lines of one file that hold values of the finding.

@@ -22,6 +22,10 @@ const DEEPEST: usize = 100;
 /// So many values a file may have: some 200 MB of memory.
 const MOST_NODES: usize = 2_000_000;
 
+/// So deep values may stand in each other, counted through aliases: the parser's own limit sees only what is
+/// written out, and a chain of aliases could be as deep as the file is long.
+const DEEPEST_WITH_ALIASES: usize = 200;
+
 /// Reads all documents of a text.
 ///
 /// # Errors
@@ -39,12 +43,48 @@ pub fn parse_inside(place: Place, text: &str) -> Result<Vec<Rc<Node>>, NotATree>
     build(text, &|_, _| place).map_err(|wrong| NotATree { at: place.start, ..wrong })
 }
 
+/// The same, where the text is a JSON string of a file: everything in it has its own place in there.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_inside_json(place: Place, text: &str, file_text: &str) -> Result<Vec<Rc<Node>>, NotATree> {
+    let raw = file_text.get(place.start as usize..place.end as usize).unwrap_or_default();
+    let Some(offsets) = offsets(raw, text) else { return parse_inside(place, text) };
+    let at = |offset: u32| offsets.get(offset as usize).map_or(place.end, |at| place.start + at);
+    build(text, &|start, end| Place { start: at(start), end: at(end), ..place })
+        .map_err(|wrong| NotATree { at: at(wrong.at), ..wrong })
+}
+
+/// Where each byte of a text, and its end, stands in the JSON string that it was written as; `None` when it
+/// was written in another way.
+fn offsets(raw: &str, text: &str) -> Option<Vec<u32>> {
+    let mut at = raw.starts_with('"').then_some(1)?;
+    let mut offsets = Vec::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        let rest = raw.get(at..)?;
+        let length = match rest.as_bytes() {
+            // Beyond 16 bits two escapes make one character.
+            [b'\\', b'u', ..] => 6 * c.len_utf16(),
+            [b'\\', ..] => 2,
+            _ if rest.starts_with(c) => c.len_utf8(),
+            _ => return None,
+        };
+        offsets.extend(std::iter::repeat_n(u32::try_from(at).ok()?, c.len_utf8()));
+        at += length;
+    }
+    raw.get(at..)?.starts_with('"').then_some(())?;
+    offsets.push(u32::try_from(at).ok()?);
+    Some(offsets)
+}
+
 /// A collection that has begun and not ended.
 struct Open {
     start: u32,
     anchor: usize,
     tag: String,
     content: Content,
+    /// The levels below it.
+    below: usize,
 }
 
 enum Content {
@@ -55,7 +95,8 @@ enum Content {
 struct Builder<'a> {
     place: &'a dyn Fn(u32, u32) -> Place,
     open: Vec<Open>,
-    anchors: HashMap<usize, Rc<Node>>,
+    /// What aliases stand for, and the levels in it.
+    anchors: HashMap<usize, (Rc<Node>, usize)>,
     documents: Vec<Rc<Node>>,
     nodes: usize,
 }
@@ -121,15 +162,15 @@ impl Builder<'_> {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain;
                 let kind = Kind::Scalar { text: text.into_owned(), plain };
-                self.finish(start, end, anchor, name(tag), kind)
+                self.finish((start, end), anchor, name(tag), kind, 0)
             }
             Event::SequenceStart(_, anchor, tag) => {
-                self.open.push(Open { start, anchor, tag: name(tag), content: Content::List(Vec::new()) });
+                self.open.push(Open { start, anchor, tag: name(tag), content: Content::List(Vec::new()), below: 0 });
                 Ok(())
             }
             Event::MappingStart(_, anchor, tag) => {
                 let content = Content::Map { entries: Vec::new(), seen: HashSet::new(), key: None };
-                self.open.push(Open { start, anchor, tag: name(tag), content });
+                self.open.push(Open { start, anchor, tag: name(tag), content, below: 0 });
                 Ok(())
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -138,14 +179,14 @@ impl Builder<'_> {
                     Content::List(items) => Kind::List(items),
                     Content::Map { entries, .. } => Kind::Map(entries),
                 };
-                self.finish(open.start, end.max(open.start), open.anchor, open.tag, kind)
+                self.finish((open.start, end.max(open.start)), open.anchor, open.tag, kind, open.below + 1)
             }
             Event::Alias(anchor) => {
-                let Some(node) = self.anchors.get(&anchor).cloned() else {
+                let Some((node, levels)) = self.anchors.get(&anchor).cloned() else {
                     let message = "this alias stands inside of what it stands for: it would never end".to_owned();
                     return Err(NotATree { at: start, message });
                 };
-                self.place_node(node, start, end)
+                self.place_node(node, (start, end), levels)
             }
             Event::DocumentEnd => {
                 self.anchors.clear();
@@ -155,7 +196,14 @@ impl Builder<'_> {
         }
     }
 
-    fn finish(&mut self, start: u32, end: u32, anchor: usize, tag: String, kind: Kind) -> Result<(), NotATree> {
+    fn finish(
+        &mut self,
+        (start, end): (u32, u32),
+        anchor: usize,
+        tag: String,
+        kind: Kind,
+        levels: usize,
+    ) -> Result<(), NotATree> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             let message = format!("more than the {MOST_NODES} values that are read of one file");
@@ -163,13 +211,22 @@ impl Builder<'_> {
         }
         let node = Rc::new(Node { place: (self.place)(start, end), kind, tag });
         if anchor != 0 {
-            self.anchors.insert(anchor, Rc::clone(&node));
+            self.anchors.insert(anchor, (Rc::clone(&node), levels));
         }
-        self.place_node(node, start, end)
+        self.place_node(node, (start, end), levels)
     }
 
     /// Puts a node where it belongs: into the collection that is open, or at the top.
-    fn place_node(&mut self, node: Rc<Node>, start: u32, end: u32) -> Result<(), NotATree> {
+    fn place_node(&mut self, node: Rc<Node>, (start, end): (u32, u32), levels: usize) -> Result<(), NotATree> {
+        if levels > DEEPEST_WITH_ALIASES {
+            return Err(NotATree {
+                at: start,
+                message: format!("more than {DEEPEST_WITH_ALIASES} values stand in each other here"),
+            });
+        }
+        if let Some(open) = self.open.last_mut() {
+            open.below = open.below.max(levels);
+        }
         match self.open.last_mut().map(|open| &mut open.content) {
             None => self.documents.push(node),
             Some(Content::List(items)) => items.push(node),

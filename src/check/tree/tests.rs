@@ -105,3 +105,27 @@ fn tags_and_documents_are_kept_apart() {
     assert_eq!(tree[0].get("a").unwrap().tag, "Ref");
     assert_eq!(tree[1].get("b").unwrap().tag, "");
 }
+
+#[test]
+fn a_chain_of_aliases_is_no_deeper_than_what_is_written_out() {
+    let mut text = String::from("a0: &a0 [x]\n");
+    for level in 1..100_000 {
+        writeln!(text, "a{level}: &a{level} [*a{}]", level - 1).unwrap();
+    }
+    assert!(read(&text).unwrap_err().contains("stand in each other"));
+}
+
+#[test]
+fn json_in_a_string_keeps_its_places() {
+    let text = r#"{"a": "[{\"é\\u00e9\": \"\\ud83e\\udd86\", \"n\": 15}]"}"#;
+    let outer = &read(text).unwrap()[0];
+    let value = outer.get("a").unwrap();
+    let inner = &super::parse_inside_json(value.place, value.text().unwrap(), text).unwrap()[0];
+    let number = inner.items()[0].get("n").unwrap();
+    assert_eq!(&text[number.place.start as usize..number.place.end as usize], "15");
+    // Written in another way than JSON does it, all of it is at the place of the text.
+    let text = "a: '[5]'";
+    let value = read(text).unwrap()[0].get("a").cloned().unwrap();
+    let inner = &super::parse_inside_json(value.place, value.text().unwrap(), text).unwrap()[0];
+    assert_eq!(inner.items()[0].place, value.place);
+}
