@@ -122,16 +122,10 @@ impl Say {
     pub(super) fn hook_ended(&mut self, run: &HookRun, status: WaitStatus, killed: bool, machine: &Machine, now: Tick) {
         let HookRun { hook, took, .. } = run;
         let Times { phase, elapsed, remaining } = Times::of(machine.phase(), machine, now);
-        let (name, seconds, exit_code) = (hook.name(), took.as_secs_f64(), status.code());
+        let (name, seconds, exit_code) = (hook.name(), Value::from(*took), status.code());
         if killed || (*hook == Hook::OnExit && exit_code == 0) {
             if self.debugs() {
-                debug!(
-                    phase,
-                    hook = name,
-                    exit_code,
-                    elapsed_s = elapsed,
-                    "the {name} hook {status} after {seconds:.3}s"
-                );
+                debug!(phase, hook = name, exit_code, elapsed_s = elapsed, "the {name} hook {status} after {seconds}s");
             }
             return;
         }
@@ -143,7 +137,7 @@ impl Say {
                 exit_code,
                 elapsed_s = elapsed,
                 remaining_s = remaining,
-                "the {name} hook ended well after {seconds:.3}s"
+                "the {name} hook ended well after {seconds}s"
             );
         } else {
             let goes_on = if *hook == Hook::OnStop { "; the stop goes on" } else { "" };
@@ -153,7 +147,7 @@ impl Say {
                 exit_code,
                 elapsed_s = elapsed,
                 remaining_s = remaining,
-                "the {name} hook {status} after {seconds:.3}s{goes_on}"
+                "the {name} hook {status} after {seconds}s{goes_on}"
             );
         }
     }

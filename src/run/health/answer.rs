@@ -3,6 +3,7 @@
 use super::Asked;
 use crate::core::State;
 use crate::http::{Method, Refusal};
+use crate::json::Value;
 use std::fmt::Write as _;
 
 /// What can be asked for.
@@ -71,10 +72,10 @@ fn ready(state: &State, complaint: Option<&str>) -> Answer {
             let mut body = format!("not ready: {}", state.phase);
             // Writing to a string cannot fail.
             if let Some(left) = state.phase_remaining {
-                let _ = write!(body, ", {:.3} s left", left.as_secs_f64());
+                let _ = write!(body, ", {} s left", Value::from(left));
             }
             if let Some(left) = state.remaining.filter(|left| Some(*left) != state.phase_remaining) {
-                let _ = write!(body, ", SIGKILL in {:.3} s", left.as_secs_f64());
+                let _ = write!(body, ", SIGKILL in {} s", Value::from(left));
             }
             body.push('\n');
             Answer::unavailable(body)
