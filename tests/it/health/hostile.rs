@@ -107,8 +107,8 @@ fn two_hundred_hostile_connections_keep_nobody_from_anything() {
     for round in 1..=20 {
         // On a machine that has no time for anybody, one may be pushed out; not again and again.
         until_ready(&mut run, port, 200);
-        // 128, and our own.
-        assert!(open_descriptors(&run) <= 128 + 12, "{}", open_descriptors(&run));
+        // 128, those that are being closed, and our own; not one for each of those who ask.
+        assert!(open_descriptors(&run) <= 170, "{}", open_descriptors(&run));
         run.signal(libc::SIGUSR1);
         run.expect_stdout_times("got 10\n", round);
     }

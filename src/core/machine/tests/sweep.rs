@@ -1,7 +1,7 @@
 //! What the main process left behind.
 
 use super::{INSIDE, OUTSIDE, Run};
-use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, secs, shell, sleep};
+use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, secs, seen, shell, sleep};
 use crate::core::note::Made;
 use crate::core::{Action, Event, Note, Phase, Policy, Signal, Snapshot, WaitStatus};
 
@@ -213,11 +213,18 @@ fn leftovers_are_looked_at_once_for_a_batch_of_deaths_and_never_after_the_kill()
 
 #[test]
 fn a_hook_that_still_ends_is_no_reason_to_tell_a_group() {
-    // The children that are left are a hook's, which no look shows.
-    let mut run = Run::of(Policy::default(), [shell(MAIN)]);
-    run.term().at(secs(1));
-    run.world.clear();
-    run.killed(MAIN, Signal::TERM).expect("unready, tell 7 TERM");
+    // The child that is left is a hook's, which no look shows.
+    let mut machine = crate::core::Machine::new(Policy::default(), "nginx");
+    let mut actions = Vec::new();
+    machine.step(ms(0), Event::Started(MAIN), &mut actions);
+    machine.step(ms(1), Event::Signal(Signal::TERM, OUTSIDE), &mut actions);
+    machine.step(ms(1), Event::Seen(seen([nginx(MAIN)])), &mut actions);
+    machine.step(ms(2), Event::Died(MAIN, WaitStatus::exited(0)), &mut actions);
+    machine.step(ms(2), Event::Reaped { children_left: true }, &mut actions);
+    assert_eq!(machine.phase(), Phase::Sweeping);
+    actions.clear();
+    machine.step(ms(2), Event::Seen(Snapshot::default()), &mut actions);
+    assert!(!actions.iter().any(|action| matches!(action, Action::Send(_))), "{actions:?}");
 }
 
 #[test]
