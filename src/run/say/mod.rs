@@ -3,21 +3,24 @@
 //! Quiet until the stop; then a line for each phase, and a last one that says how it ended. Each
 //! carries the same keys in JSON as the sentence says in words.
 
-use super::{memory, procfs};
+mod traffic;
+mod words;
+
+use super::memory;
 use crate::cli::{LogFormat, LogLevel, Settings};
 use crate::core::duration::Written;
-use crate::core::note::{Ended, Made, Told, Why};
+use crate::core::note::{Ended, Made};
 use crate::core::report::HookRun;
-use crate::core::traffic::verdict::Verdict;
-use crate::core::traffic::{Evidence, Source};
-use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Sender, Signal, Target, Tick, WaitStatus};
+use crate::core::{Delivery, Hook, Machine, Note, Phase, Pid, Signal, Tick, WaitStatus};
 use crate::json::Value;
 use crate::{exit, log};
-use nix::errno::Errno;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io;
-use std::time::Duration;
 use tracing::{debug, error, info, warn};
+pub(super) use words::Reason;
+use words::{
+    Answers, Because, Cut, From, Limit, Meanwhile, Tellings, Times, Waits, Whom, made_of, names, out_of_memory, why_key,
+};
 
 /// Tells the log what happens.
 pub(super) struct Say {
@@ -31,9 +34,6 @@ pub(super) struct Say {
     /// What was sent SIGKILL.
     killed: Vec<(Pid, String)>,
 }
-
-/// The most names a line lists.
-const MOST_NAMES: usize = 8;
 
 // === impl Say ===
 
@@ -160,59 +160,6 @@ impl Say {
             self.wake();
             let names = names(killed.iter().map(|(pid, name)| format!("{name}[{pid}]")));
             warn!(phase = phase.name(), killed = %names, "SIGKILL to {names}");
-        }
-    }
-
-    pub(super) fn watching(&mut self, ports: &[u16], source: Source) {
-        if self.debugs() {
-            let ports = names(ports.iter().map(u16::to_string));
-            debug!(ports = %ports, source = source.name(), "watching port {ports} by {}", source.name());
-        }
-    }
-
-    pub(super) fn watch_fell_back(&mut self, error: &io::Error) {
-        if self.debugs() {
-            debug!(
-                "connections are read from /proc/net/tcp: the kernel's socket diagnostics are not to be had: {error}"
-            );
-        }
-    }
-
-    pub(super) fn watch_is_blind(&mut self, why: &str) {
-        if self.debugs() {
-            debug!("the traffic is not watched: {why}");
-        }
-    }
-
-    /// All that is known of the traffic of the whole stop.
-    pub(super) fn traffic_in_full(&mut self, traffic: &Value) {
-        if self.debugs() {
-            debug!("traffic: {traffic}");
-        }
-    }
-
-    /// What came during the delay, now that it is over. That nothing came is hardly news.
-    pub(super) fn traffic(&mut self, evidence: &Evidence, signal: &str) {
-        let seen = evidence.last_request.is_some() || evidence.last_connection.is_some();
-        if !seen && !self.debugs() {
-            return;
-        }
-        self.wake();
-        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
-        let verdict = Verdict { evidence, signal };
-        let (phase, elapsed) = (Phase::LameDuck.name(), evidence.delay_over.as_secs_f64());
-        if seen {
-            info!(
-                phase,
-                requests = evidence.requests,
-                new_connections = evidence.new_connections,
-                last_request_s = seconds(evidence.last_request),
-                margin_s = seconds(evidence.margin),
-                elapsed_s = elapsed,
-                "{verdict}"
-            );
-        } else {
-            debug!(phase, elapsed_s = elapsed, "{verdict}");
         }
     }
 
@@ -371,219 +318,4 @@ impl Say {
             last_line!(info);
         }
     }
-}
-
-/// The times a line carries, in seconds.
-struct Times {
-    phase: &'static str,
-    /// Since the stop signal.
-    elapsed: Option<f64>,
-    /// Until SIGKILL.
-    remaining: Option<f64>,
-}
-
-impl Times {
-    fn of(phase: Phase, machine: &Machine, now: Tick) -> Self {
-        Self {
-            phase: phase.name(),
-            elapsed: machine.stop_began().map(|began| now.saturating_sub(began).as_secs_f64()),
-            remaining: machine.kill_at().map(|at| at.saturating_sub(now).as_secs_f64()),
-        }
-    }
-
-    /// Those of a note: by the time it is said the machine may be a phase further.
-    fn of_note(note: &Note, machine: &Machine, now: Tick) -> Self {
-        let phase = match note {
-            Note::LameDuck { .. } | Note::DelayOver(_) | Note::HookTimedOut(Hook::OnStop) => Phase::LameDuck,
-            Note::Holding { .. } | Note::Draining { .. } | Note::WentOn { .. } => Phase::Draining,
-            Note::Killing { .. } => Phase::Killing,
-            Note::Sweeping { .. } | Note::LeftBehind | Note::Again { made: Made::SweepCut, .. } => Phase::Sweeping,
-            Note::HookTimedOut(Hook::OnExit) | Note::Ended(_) => Phase::Gone,
-            Note::Again { .. } => machine.phase(),
-            Note::Entered(phase) => *phase,
-        };
-        Self::of(phase, machine, now)
-    }
-}
-
-/// The sender of a signal in words.
-struct From {
-    sender: Sender,
-    pid: Option<Pid>,
-    uid: Option<u32>,
-    comm: Option<String>,
-}
-
-impl From {
-    fn read(sender: Sender) -> Self {
-        let (pid, uid) = match sender {
-            Sender::Process { pid, uid } => (Some(pid), Some(uid)),
-            Sender::Outside { uid } => (Some(0), Some(uid)),
-            Sender::Kernel => (None, None),
-        };
-        let comm = pid.filter(|pid| *pid != 0).and_then(procfs::stat).map(|stat| stat.comm);
-        Self { sender, pid, uid, comm }
-    }
-}
-
-impl fmt::Display for From {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.sender, &self.comm) {
-            (Sender::Outside { .. }, _) => f.write_str("outside the container"),
-            (Sender::Kernel, _) => f.write_str("terminal/kernel"),
-            (Sender::Process { pid, uid }, Some(comm)) => write!(f, "{comm}[{pid}] of uid {uid}"),
-            (Sender::Process { pid, uid }, None) => write!(f, "process {pid} of uid {uid}"),
-        }
-    }
-}
-
-/// `SIGQUIT to nginx[7], SIGTERM to app[8]`.
-struct Tellings<'a>(&'a [Told]);
-
-impl fmt::Display for Tellings<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = |told: &Told| {
-            let group = if told.with_group { " and its group" } else { "" };
-            format!("{} to {}[{}]{group}", told.signal, told.name, told.pid)
-        };
-        f.write_str(&names(self.0.iter().map(one)))
-    }
-}
-
-/// What is done until the server is told.
-struct Meanwhile(Option<Duration>, Duration);
-
-impl fmt::Display for Meanwhile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(hook, delay) = *self;
-        match hook {
-            None => write!(f, "serving on for {}", Written(delay)),
-            Some(limit) => {
-                write!(f, "serving on for the on-stop hook, {} at the most", Written(limit))?;
-                if delay.is_zero() { Ok(()) } else { write!(f, ", and {} after it", Written(delay)) }
-            }
-        }
-    }
-}
-
-/// When SIGKILL comes.
-struct Limit(Option<Duration>);
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(limit) => write!(f, "; SIGKILL {} later", Written(limit)),
-            None => f.write_str("; no drain deadline"),
-        }
-    }
-}
-
-/// Why the drain begins now.
-struct Because<'a>(Why, Option<&'a (Signal, From)>);
-
-impl fmt::Display for Because<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0, self.1) {
-            (Why::NoDelay, Some((signal, from))) => write!(f, "{signal} from {from}; "),
-            (Why::NoDelay | Why::DelayOver, _) => f.write_str("delay over; "),
-            (Why::Quiet, _) => f.write_str("no more traffic; "),
-            (Why::Hurried(signal, _), _) => write!(f, "hurried by {signal}; "),
-        }
-    }
-}
-
-/// What a hold could not wait for.
-struct Cut(Option<u32>);
-
-impl fmt::Display for Cut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(owed) => write!(f, "waited as long as may be, {} still owed; ", Answers(owed)),
-            None => Ok(()),
-        }
-    }
-}
-
-/// `1 answer`, `3 answers`.
-struct Answers(u32);
-
-impl fmt::Display for Answers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} answer{}", self.0, if self.0 == 1 { "" } else { "s" })
-    }
-}
-
-/// What a shell waits for before it runs its trap.
-struct Waits<'a>(Option<&'a (Pid, String)>);
-
-impl fmt::Display for Waits<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some((pid, name)) => write!(f, "; its trap runs once {name}[{pid}] has ended"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Why something failed, without the number that `io::Error` adds.
-pub(super) struct Reason<'a>(pub(super) &'a io::Error);
-
-impl fmt::Display for Reason<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.raw_os_error() {
-            Some(number) => f.write_str(Errno::from_raw(number).desc()),
-            None => write!(f, "{}", self.0),
-        }
-    }
-}
-
-/// Whom a signal goes to.
-struct Whom(Target);
-
-impl fmt::Display for Whom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Target::Child(pid) | Target::Descendant { pid, .. } => write!(f, "process {pid}"),
-            Target::Group(leader) | Target::Remains(leader) => write!(f, "process group {leader}"),
-        }
-    }
-}
-
-fn why_key(why: Why) -> &'static str {
-    match why {
-        Why::NoDelay => "no-delay",
-        Why::DelayOver => "delay",
-        Why::Quiet => "quiet",
-        Why::Hurried(..) => "hurried",
-    }
-}
-
-fn made_of(made: Made) -> &'static str {
-    match made {
-        Made::Hurried => "not waiting any longer",
-        Made::Duplicate => "a duplicate of the first",
-        Made::Ignored => "ignored, as --repeat says",
-        Made::PassedOn => "passed on as it is",
-        Made::AlreadyDraining => "the server is draining already",
-        Made::SweepCut => "what was left behind is not waited for any longer",
-    }
-}
-
-fn out_of_memory(kills: Option<u64>) -> String {
-    match kills {
-        Some(0) => ", not by lameduck (and not for want of memory in this cgroup)".to_owned(),
-        Some(kills) => format!(", not by lameduck; out of memory? (the kernel has killed {kills} in this cgroup)"),
-        None => ", not by lameduck; out of memory?".to_owned(),
-    }
-}
-
-/// A list that does not grow without end.
-fn names(all: impl ExactSizeIterator<Item = String>) -> String {
-    let more = all.len().saturating_sub(MOST_NAMES);
-    let mut text = all.take(MOST_NAMES).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        // Writing to a string cannot fail.
-        let _ = write!(text, " and {more} more");
-    }
-    text
 }

@@ -1,0 +1,68 @@
+//! What is said of the traffic of the delay.
+
+use super::Say;
+use super::words::names;
+use crate::core::Phase;
+use crate::core::traffic::verdict::Verdict;
+use crate::core::traffic::{Evidence, Source};
+use crate::json::Value;
+use std::io;
+use std::time::Duration;
+use tracing::{debug, info};
+
+// === impl Say ===
+
+impl Say {
+    pub(in crate::run) fn watching(&mut self, ports: &[u16], source: Source) {
+        if self.debugs() {
+            let ports = names(ports.iter().map(u16::to_string));
+            debug!(ports = %ports, source = source.name(), "watching port {ports} by {}", source.name());
+        }
+    }
+
+    pub(in crate::run) fn watch_fell_back(&mut self, error: &io::Error) {
+        if self.debugs() {
+            debug!(
+                "connections are read from /proc/net/tcp: the kernel's socket diagnostics are not to be had: {error}"
+            );
+        }
+    }
+
+    pub(in crate::run) fn watch_is_blind(&mut self, why: &str) {
+        if self.debugs() {
+            debug!("the traffic is not watched: {why}");
+        }
+    }
+
+    /// All that is known of the traffic of the whole stop.
+    pub(in crate::run) fn traffic_in_full(&mut self, traffic: &Value) {
+        if self.debugs() {
+            debug!("traffic: {traffic}");
+        }
+    }
+
+    /// What came during the delay, now that it is over. That nothing came is hardly news.
+    pub(in crate::run) fn traffic(&mut self, evidence: &Evidence, signal: &str) {
+        let seen = evidence.last_request.is_some() || evidence.last_connection.is_some();
+        if !seen && !self.debugs() {
+            return;
+        }
+        self.wake();
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+        let verdict = Verdict { evidence, signal };
+        let (phase, elapsed) = (Phase::LameDuck.name(), evidence.delay_over.as_secs_f64());
+        if seen {
+            info!(
+                phase,
+                requests = evidence.requests,
+                new_connections = evidence.new_connections,
+                last_request_s = seconds(evidence.last_request),
+                margin_s = seconds(evidence.margin),
+                elapsed_s = elapsed,
+                "{verdict}"
+            );
+        } else {
+            debug!(phase, elapsed_s = elapsed, "{verdict}");
+        }
+    }
+}
