@@ -4,6 +4,7 @@
 //! never made: a directory that is not there is a volume that was not mounted.
 
 use crate::cli::Place;
+use nix::errno::Errno;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -33,7 +34,7 @@ impl Mark {
     /// # Errors
     /// Why it cannot.
     pub(super) fn prepare(place: Place) -> Result<Self, String> {
-        let tried = absent(&place.path).and_then(|()| {
+        let tried = removable(&place.path).and_then(|()| absent(&place.path)).and_then(|()| {
             let beside = beside(&place.path);
             absent(&beside)?;
             new(&beside)?;
@@ -99,6 +100,16 @@ fn new(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)
 }
 
+/// Whether what is there may be taken away: a file may, or a link to one. A device, a pipe or a
+/// socket was made by somebody for something, and its name was hardly meant.
+fn removable(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Err(Errno::EISDIR.into()),
+        Ok(meta) if !meta.is_file() => Err(io::Error::other("it is a device, a pipe or a socket: name a file")),
+        _ => Ok(()),
+    }
+}
+
 /// Sees to it that there is no such file.
 fn absent(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
@@ -116,12 +127,15 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// Gives a file new content: readers find either the old or the new. Where no other file can take
-/// its place (it is a mount of its own, or its directory is not ours to write), it is written in
-/// place.
+/// its place (it is a mount of its own, a device or a pipe, or its directory is not ours to write),
+/// it is written in place.
 ///
 /// # Errors
 /// Those of the writing in place.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    if removable(path).is_err() {
+        return write_in_place(path, text);
+    }
     let beside = beside(path);
     // Not followed if it is a link, and nobody else's file either.
     let renamed = absent(&beside)
@@ -140,7 +154,14 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
 /// # Errors
 /// Those of the file; `ENXIO` for a pipe without a reader.
 pub(super) fn write_in_place(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = open_in_place(path)?;
+    write_all(&mut open_in_place(path)?, text)
+}
+
+/// Gives an open file new content.
+///
+/// # Errors
+/// Those of the file.
+pub(super) fn write_all(file: &mut File, text: &str) -> io::Result<()> {
     // In one piece, and cut afterwards, so that a reader is not likely to find it empty.
     file.write_all(text.as_bytes())?;
     let regular = file.metadata().is_ok_and(|meta| meta.is_file());

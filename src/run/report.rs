@@ -7,10 +7,13 @@ use crate::core::report::HookRun;
 use crate::core::{Delivery, Machine, Note, Phase, Pid, Recorder, Tick};
 use crate::json::Value;
 use crate::log;
+use std::fs::File;
 
 /// A report in the making.
 pub(super) struct Report {
     place: Place,
+    /// A pipe or a device stays open: whoever reads a pipe would take its closing for the end.
+    kept: Option<File>,
     recorder: Recorder,
 }
 
@@ -22,11 +25,13 @@ impl Report {
     /// # Errors
     /// Why it cannot be written.
     pub(super) fn open(place: Place, settings: &Settings) -> Result<Self, String> {
-        if let Err(error) = files::write_in_place(&place.path, "") {
-            return Err(Failure { place: &place, error }.to_string());
-        }
+        let opened = files::open_in_place(&place.path).and_then(|mut file| {
+            files::write_all(&mut file, "")?;
+            Ok(Some(file).filter(|file| !file.metadata().is_ok_and(|meta| meta.is_file())))
+        });
+        let kept = opened.map_err(|error| Failure { place: &place, error }.to_string())?;
         let command = settings.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        Ok(Self { place, recorder: Recorder::new(command, settings.extras.shown.clone()) })
+        Ok(Self { place, kept, recorder: Recorder::new(command, settings.extras.shown.clone()) })
     }
 
     pub(super) fn started(&mut self, pid: Pid, name: &str, now: Tick) {
@@ -71,9 +76,12 @@ impl Report {
     ///
     /// # Errors
     /// Why it could not be written.
-    pub(super) fn write(&self, machine: &Machine, now: Tick) -> Result<(), String> {
+    pub(super) fn write(&mut self, machine: &Machine, now: Tick) -> Result<(), String> {
         let line = self.recorder.line(&machine.state(now), Some(&machine.ended(now)), now, log::time_now());
-        files::write_in_place(&self.place.path, &line)
-            .map_err(|error| Failure { place: &self.place, error }.to_string())
+        let written = match &mut self.kept {
+            Some(file) => files::write_all(file, &line),
+            None => files::write_in_place(&self.place.path, &line),
+        };
+        written.map_err(|error| Failure { place: &self.place, error }.to_string())
     }
 }

@@ -137,6 +137,36 @@ fn files_that_cannot_be_written_are_all_told_of_and_nothing_is_started() {
     assert_eq!(log.lines().count(), 4, "{log}");
 }
 
+#[test]
+fn a_device_a_pipe_or_a_socket_is_never_taken_away() {
+    needs!("mkfifo");
+    let dir = tempdir();
+    let path = |name: &str| dir.path.join(name).to_str().unwrap().to_owned();
+    let (pipe, socket, device) = (path("pipe"), path("socket"), path("device"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let _listens = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    // As /dev/stdout is: a link to what is no file.
+    std::os::unix::fs::symlink("/dev/null", &device).unwrap();
+    let kind = |path: &str| fs::symlink_metadata(path).unwrap().file_type();
+    for there in [&pipe, &socket, &device] {
+        let before = kind(there);
+        for flag in ["--ready-file", "--drain-file"] {
+            let mut run = Init::new().flags([flag, there]).cmd(["/bin/echo", "started"]).run();
+            run.expect_exit(125);
+            assert!(run.stderr().contains("it is a device, a pipe or a socket: name a file"), "{}", run.stderr());
+        }
+        assert_eq!(kind(there), before, "{there}");
+    }
+    // A state that cannot be put in its place is written into it.
+    let mut run = Init::new().flags(["--state-file", &device]).cmd(["true"]).run();
+    run.expect_exit(0);
+    assert!(kind(&device).is_symlink());
+    let mut run = Init::new().flags(["--state-file", &pipe]).cmd(["true"]).run();
+    run.expect_exit(125);
+    assert!(run.stderr().contains("--state-file: "), "{}", run.stderr());
+    assert!(!kind(&pipe).is_file());
+}
+
 /// What a stop is like when none of the files can be written any more: a line for each, and a stop in
 /// order.
 fn stops_in_order(run: &mut Running, told: &[&str]) {
