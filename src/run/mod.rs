@@ -113,9 +113,13 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
         }
         Some(Err(failure)) => {
             shell.say.failure(&failure);
+            shell.extras.warning(|| failure.to_string());
             shell.feed(Event::NotStarted(failure.code));
         }
-        None => shell.feed(Event::NotStarted(exit::OWN_ERROR)),
+        None => {
+            refused.into_iter().for_each(|why| shell.extras.warning(|| why));
+            shell.feed(Event::NotStarted(exit::OWN_ERROR));
+        }
     }
     match health {
         Some((asked, port)) => {

@@ -4,10 +4,11 @@ use crate::support::files::{TempDir, tempdir};
 use crate::support::{Init, Running, fixtures, schema, until};
 use nix::libc;
 use serde_json::{Value, json};
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A report in a directory of its own.
 struct Report {
@@ -36,14 +37,18 @@ impl Report {
 
     /// What was written; it is as the schema says.
     fn read(&self) -> Value {
-        let text = fs::read_to_string(&self.path).unwrap();
-        assert!(text.len() <= 4_096 && text.ends_with("}\n") && text.lines().count() == 1, "{} {text}", text.len());
-        let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-        let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/report/schema.json");
-        let published = serde_json::from_str(&fs::read_to_string(published).unwrap()).unwrap();
-        assert_eq!(schema::faults(&published, &report), [""; 0], "{text}");
-        report
+        read_as_published(&fs::read_to_string(&self.path).unwrap())
     }
+}
+
+/// A report, which is as the schema says.
+fn read_as_published(text: &str) -> Value {
+    assert!(text.len() <= 4_096 && text.ends_with("}\n") && text.lines().count() == 1, "{} {text}", text.len());
+    let report: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/report/schema.json");
+    let published = serde_json::from_str(&fs::read_to_string(published).unwrap()).unwrap();
+    assert_eq!(schema::faults(&published, &report), [""; 0], "{text}");
+    report
 }
 
 /// Some keys of a report, as a report of its own.
@@ -130,14 +135,24 @@ fn a_crash_in_the_delay_is_no_clean_stop() {
 fn an_end_without_a_stop_is_reported_too() {
     needs!();
     let report = Report::new();
-    let mut run = Init::new().flags(report.flags()).cmd(["/bin/sh", "-c", "sleep 0.2; exit 3"]).run();
+    let gate = report.path.with_file_name("gate");
+    let script = format!("while test ! -e {}; do sleep 0.05; done; exit 3", gate.display());
+    let ready = report.path.with_file_name("ready");
+    let flags = ["--ready-file", ready.to_str().unwrap()];
+    let mut run = Init::new().flags(report.flags()).flags(flags).cmd(["/bin/sh", "-c", &script]).spawn();
+    until("lameduck knows that it runs", || ready.exists());
+    let seen = Instant::now();
+    until("it is seen to run on", || run.descendant("sleep") > 0);
+    let served = seen.elapsed();
+    fs::write(&gate, "").unwrap();
     run.expect_exit(3);
     let read = report.read();
     assert_eq!(
         only(&read, &["outcome", "exit_code", "signal", "sender", "stop_took_s", "during"]),
         json!({"outcome": "exited", "exit_code": 3, "signal": null, "sender": null, "stop_took_s": null, "during": "serving"})
     );
-    assert!(read["served_s"].as_f64().unwrap() >= 0.2, "{read}");
+    // Told in whole milliseconds.
+    assert!(read["served_s"].as_f64().unwrap() + 0.001 >= served.as_secs_f64(), "{read} {served:?}");
     assert_eq!(phases(&read), ["sweeping", "gone"]);
 }
 
@@ -153,6 +168,12 @@ fn a_server_that_cannot_be_started_is_reported_too() {
         only(&read, &["outcome", "exit_code", "server", "command", "phases"]),
         json!({"outcome": "not-started", "exit_code": 127, "server": null, "command": ["/no/such/server", "-x"], "phases": []})
     );
+    assert_eq!(read["warnings"], json!(["cannot run \"/no/such/server\": no such file"]));
+    let mut run = Init::new().flags(report.flags()).flags(["--ready-file", "/no/such/dir/ready"]).cmd(["true"]).run();
+    run.expect_exit(125);
+    let read = report.read();
+    assert_eq!(only(&read, &["outcome", "exit_code"]), json!({"outcome": "not-started", "exit_code": 125}));
+    assert!(read["warnings"][0].as_str().unwrap().starts_with("--ready-file: \"/no/such/dir/ready\""), "{read}");
 }
 
 #[test]
@@ -209,12 +230,32 @@ fn a_mounted_file_is_written_in_place() {
 fn a_pipe_without_a_reader_does_not_hold_anything_up() {
     needs!("mkfifo");
     let report = Report::new();
-    let made = std::process::Command::new("mkfifo").arg(&report.path).status();
+    let made = Command::new("mkfifo").arg(&report.path).status();
     assert!(made.unwrap().success());
     let mut run = Init::new().flags(report.flags()).cmd(["/bin/echo", "started"]).run();
     run.expect_exit(125);
     assert!(run.stderr().contains("cannot be written: No such device or address"), "{}", run.stderr());
     assert_eq!(run.stdout(), "");
+}
+
+#[test]
+fn a_pipe_with_a_reader_gets_the_report_and_ends_with_it() {
+    needs!("mkfifo");
+    let report = Report::new();
+    assert!(Command::new("mkfifo").arg(&report.path).status().unwrap().success());
+    let pipe = report.path.clone();
+    let reader = std::thread::spawn(move || fs::read_to_string(pipe).unwrap());
+    // Held open until lameduck has it open too.
+    let mut held = None;
+    until("there is a reader", || {
+        held = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&report.path).ok();
+        held.is_some()
+    });
+    let mut run = Init::new().flags(report.flags()).cmd(["/bin/sh", "-c", "echo up; sleep 0.2; exit 3"]).spawn();
+    run.expect_stdout("up\n");
+    drop(held);
+    run.expect_exit(3);
+    assert_eq!(read_as_published(&reader.join().unwrap())["exit_code"], 3);
 }
 
 #[test]
