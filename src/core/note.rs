@@ -125,6 +125,8 @@ pub enum Made {
     AlreadyDraining,
     /// What was left behind is not waited for any longer.
     SweepCut,
+    /// The on-exit hook is not waited for any longer.
+    HookCut,
 }
 
 /// How it ended.

@@ -65,7 +65,7 @@ impl Machine {
                     self.stop = Some(stop);
                     self.cut_sweep(now, signal, sender, actions);
                 }
-                Phase::Gone => self.cut_exit_hook(now, actions),
+                Phase::Gone => self.cut_exit_hook(now, signal, sender, actions),
                 Phase::Starting | Phase::LameDuck | Phase::Draining | Phase::Killing => {}
             }
             return;
@@ -82,7 +82,7 @@ impl Machine {
                 Phase::Draining if matches!(signal, Signal::TERM | Signal::INT) => Made::PassedOn,
                 Phase::Draining => Made::AlreadyDraining,
                 Phase::Sweeping => return self.cut_sweep(now, signal, sender, actions),
-                Phase::Gone => return self.cut_exit_hook(now, actions),
+                Phase::Gone => return self.cut_exit_hook(now, signal, sender, actions),
                 Phase::Starting | Phase::Serving | Phase::Killing => return,
             }
         };

@@ -172,7 +172,8 @@ impl Machine {
     }
 
     /// A stop signal while the on-exit hook runs: it must not hold up the exit any longer.
-    pub(super) fn cut_exit_hook(&mut self, now: Tick, actions: &mut Vec<Action>) {
+    pub(super) fn cut_exit_hook(&mut self, now: Tick, signal: Signal, sender: Sender, actions: &mut Vec<Action>) {
+        actions.push(Action::Note(Note::Again { signal, sender, made: Made::HookCut }));
         self.drop_hook(actions);
         self.leave(now, actions);
     }

@@ -92,7 +92,7 @@ impl Recorder {
                 self.tell(told);
             }
             Note::Draining { told, .. } | Note::WentOn { told } | Note::Sweeping { told, .. } => self.tell(told),
-            Note::Again { made: Made::Hurried | Made::SweepCut, .. } => self.hurried = true,
+            Note::Again { made: Made::Hurried | Made::SweepCut | Made::HookCut, .. } => self.hurried = true,
             _ => {}
         }
     }

@@ -37,7 +37,7 @@ impl Times {
             Note::Holding { .. } | Note::Draining { .. } | Note::WentOn { .. } => Phase::Draining,
             Note::Killing { .. } => Phase::Killing,
             Note::Sweeping { .. } | Note::LeftBehind | Note::Again { made: Made::SweepCut, .. } => Phase::Sweeping,
-            Note::HookTimedOut(Hook::OnExit) | Note::Ended(_) => Phase::Gone,
+            Note::HookTimedOut(Hook::OnExit) | Note::Again { made: Made::HookCut, .. } | Note::Ended(_) => Phase::Gone,
             Note::Again { .. } => machine.phase(),
             Note::Entered(phase) => *phase,
         };
@@ -205,6 +205,7 @@ pub(super) fn made_of(made: Made) -> &'static str {
         Made::PassedOn => "passed on as it is",
         Made::AlreadyDraining => "the server is draining already",
         Made::SweepCut => "what was left behind is not waited for any longer",
+        Made::HookCut => "the on-exit hook is not waited for any longer",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::core::fixtures::{MAIN, app, delayed, ms, secs};
+use crate::core::note::Made;
 use crate::core::{Event, Hook, Note, Phase, Policy, Signal};
 
 fn hooked() -> Policy {
@@ -80,6 +81,7 @@ fn the_exit_hook_is_cut_by_a_stop_signal_but_not_by_a_duplicate() {
     run.term().at(ms(100)).exited(MAIN, 0).expect("unready, tell 7 TERM, start on-exit");
     run.at(ms(150)).term().expect("");
     run.at(ms(300)).term().expect("kill on-exit, exit 0");
+    run.noted(|note| matches!(note, Note::Again { made: Made::HookCut, signal: Signal::TERM, .. }));
 }
 
 #[test]
