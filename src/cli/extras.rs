@@ -6,7 +6,7 @@ use super::{Settings, explain, value};
 use crate::core::duration::Written;
 use crate::core::{Policy, Unready};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::time::Duration;
 
 /// What was asked for beside the stop itself. Each may fail, and then fails alone.
@@ -35,6 +35,18 @@ pub struct Place {
     pub path: PathBuf,
     /// The flag or the variable.
     pub given_as: String,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// What is locked for a state file: `FILE.lock`.
+    #[must_use]
+    pub fn lock(&self) -> Self {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".lock");
+        Self { path: path.into(), given_as: format!("{} (its lock)", self.given_as) }
+    }
 }
 
 /// A command of the user's, and where it was given.
@@ -85,21 +97,31 @@ impl Extras {
         extras
     }
 
-    /// Two options that name one file.
-    fn same_file(&self) -> Option<(&str, &str)> {
-        let places: Vec<&Place> =
-            [&self.ready_file, &self.drain_file, &self.state_file, &self.report].into_iter().flatten().collect();
-        places.iter().enumerate().find_map(|(at, second)| {
-            let first = places.iter().take(at).find(|first| first.path == second.path)?;
-            Some((first.given_as.as_str(), second.given_as.as_str()))
+    /// Two options that name one file, however each spells it.
+    fn same_file(&self) -> Option<(String, String)> {
+        let lock = self.state_file.as_ref().map(Place::lock);
+        let files = [&self.ready_file, &self.drain_file, &self.state_file, &lock, &self.report];
+        let whole = |place: &Place| path::absolute(&place.path).unwrap_or_else(|_| place.path.clone());
+        let places: Vec<_> = files.into_iter().flatten().map(|place| (whole(place), &place.given_as)).collect();
+        places.iter().enumerate().find_map(|(at, (path, second))| {
+            let (_, first) = places.iter().take(at).find(|(first, _)| first == path)?;
+            Some(((*first).clone(), (*second).clone()))
         })
     }
 
     /// What can be read but is hardly meant.
-    pub(super) fn warnings(&self, origins: &Origins) -> Option<String> {
-        let limit = origins[Id::HookTimeout as usize];
-        (limit != Origin::Default && self.on_stop.is_none() && self.on_exit.is_none())
-            .then(|| format!("{}: there is no hook to limit", name(Id::HookTimeout, limit)))
+    pub(super) fn warnings(&self, origins: &Origins, health: bool) -> Vec<String> {
+        let hooked = self.on_stop.is_some() || self.on_exit.is_some();
+        let seen = health || self.ready_file.is_some() || self.state_file.is_some();
+        [
+            (Id::HookTimeout, hooked, "there is no hook to limit"),
+            (Id::Unready, seen, "nobody sees readiness without --health-listen or --ready-file"),
+        ]
+        .into_iter()
+        .map(|(id, used, why)| (id, origins[id as usize], used, why))
+        .filter(|(_, origin, used, _)| *origin != Origin::Default && !used)
+        .map(|(id, origin, _, why)| format!("{}: {why}", name(id, origin)))
+        .collect()
     }
 
     /// What the report repeats: what bounds the stop, and whatever else was given.

@@ -106,7 +106,7 @@ pub(super) fn resolve(line: Line, environ: &[(OsString, OsString)], stand_in: Op
     settings.warnings.extend(findings.never_quiet.clone());
     warn(&mut settings, &given.origins, &findings);
     settings.warnings.extend(Health::warnings(settings.health.as_ref(), &given.origins));
-    settings.warnings.extend(settings.extras.warnings(&given.origins));
+    settings.warnings.extend(settings.extras.warnings(&given.origins, settings.health.is_some()));
     settings.warnings.extend(given.unknown_variables());
     if settings.extras.report.is_some() {
         settings.extras.shown = Extras::show(&settings, &given.origins, grace);

@@ -69,7 +69,7 @@ impl Extras {
     pub(super) fn note(&mut self, note: &Note, machine: &Machine, now: Tick) {
         if let Note::Entered(Phase::LameDuck | Phase::Draining) = note {
             alone(&mut self.drain, &mut self.troubles, &mut Mark::set);
-            self.lock(machine);
+            self.lock(machine, now);
         }
         if let (Note::HookTimedOut(hook), Some(hooks)) = (note, &mut self.hooks) {
             hooks.timed_out(*hook);
@@ -151,7 +151,7 @@ impl Extras {
     /// Everything that came of one event was done: tells the state if it is another one.
     pub(super) fn settled(&mut self, machine: &Machine, now: Tick) {
         if self.state.is_some() {
-            self.lock(machine);
+            self.lock(machine, now);
             let state = machine.state(now);
             alone(&mut self.state, &mut self.troubles, &mut |file| file.tell(&state).map_or(Ok(()), Err));
         }
@@ -179,8 +179,8 @@ impl Extras {
     }
 
     #[inline(never)]
-    fn lock(&mut self, machine: &Machine) {
-        let stopping = machine.stop_began().is_some();
+    fn lock(&mut self, machine: &Machine, now: Tick) {
+        let stopping = machine.stop_began().map(|began| now.saturating_sub(began));
         alone(&mut self.state, &mut self.troubles, &mut |file| file.lock(stopping).map_or(Ok(()), Err));
     }
 

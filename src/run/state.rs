@@ -14,6 +14,10 @@ use std::time::Duration;
 /// a moment, and must not keep us from it for the whole of the delay.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
+/// How long somebody else may hold the lock in a stop before that is worth a line. Whoever only looks
+/// has let go of it long before.
+const HELD_LONG: Duration = Duration::from_secs(1);
+
 /// A state file and its lock.
 pub(super) struct StateFile {
     place: Place,
@@ -31,6 +35,8 @@ enum Lock {
     NotWanted,
     /// Somebody else has it.
     Wanted,
+    /// Somebody else has had it for long, and that was told.
+    Missed,
     /// It is ours, or cannot be had at all.
     Settled,
 }
@@ -43,7 +49,7 @@ impl StateFile {
     /// # Errors
     /// Why one of the two cannot be written.
     pub(super) fn open(place: Place, state: &State) -> Result<Self, String> {
-        let lock = beside(&place);
+        let lock = place.lock();
         let lock = open_lock(&lock.path).map_err(|error| Failure { place: &lock, error }.to_string())?;
         let mut file = Self { place, lock, locked: Lock::NotWanted, told: None, failing: false };
         match file.tell(state) {
@@ -52,30 +58,33 @@ impl StateFile {
         }
     }
 
-    /// Takes the lock when a stop has begun. Returns what keeps it from ever being taken.
-    pub(super) fn lock(&mut self, stopping: bool) -> Option<String> {
-        if !stopping || self.locked == Lock::Settled {
-            return None;
-        }
+    /// Takes the lock when a stop has been running for so long. Returns what keeps it from being taken.
+    pub(super) fn lock(&mut self, stopping: Option<Duration>) -> Option<String> {
+        let stopping = stopping.filter(|_| self.locked != Lock::Settled)?;
         // What was cleaned up as an old file in the meantime would be locked for nobody to see.
         let removed = self.lock.metadata().is_ok_and(|meta| meta.nlink() == 0);
-        if removed && let Ok(lock) = open_lock(&beside(&self.place).path) {
+        if removed && let Ok(lock) = open_lock(&self.place.lock().path) {
             self.lock = lock;
         }
         let (locked, failure) = match self.lock.try_lock() {
             Ok(()) => (Lock::Settled, None),
-            Err(TryLockError::WouldBlock) => (Lock::Wanted, None),
-            Err(TryLockError::Error(error)) => {
-                (Lock::Settled, Some(format!("{}: cannot be locked: {error}", beside(&self.place).given_as)))
+            Err(TryLockError::WouldBlock) if stopping < HELD_LONG => (Lock::Wanted, None),
+            Err(TryLockError::WouldBlock) if self.locked == Lock::Missed => (Lock::Missed, None),
+            Err(TryLockError::WouldBlock) => {
+                (Lock::Missed, Some("somebody else holds it: a watchdog does not see this stop".to_owned()))
             }
+            Err(TryLockError::Error(error)) => (Lock::Settled, Some(error.to_string())),
         };
         self.locked = locked;
-        failure
+        failure.map(|why| {
+            let Place { path, given_as } = self.place.lock();
+            format!("{given_as}: {:?} cannot be locked: {why}", path.to_string_lossy())
+        })
     }
 
     /// How soon the lock is to be tried again.
     pub(super) fn try_again(&self) -> Option<Duration> {
-        (self.locked == Lock::Wanted).then_some(TRY_AGAIN)
+        matches!(self.locked, Lock::Wanted | Lock::Missed).then_some(TRY_AGAIN)
     }
 
     /// Writes the state if it says anything new. Returns the first of several failures.
@@ -93,13 +102,6 @@ impl StateFile {
 
 fn open_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(path)
-}
-
-/// `FILE.lock`.
-fn beside(place: &Place) -> Place {
-    let mut path = place.path.clone().into_os_string();
-    path.push(".lock");
-    Place { path: path.into(), given_as: format!("{} (its lock)", place.given_as) }
 }
 
 /// Whether two states differ in their times only.

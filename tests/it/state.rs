@@ -121,7 +121,7 @@ fn what_could_not_be_started_is_gone_with_its_status() {
 }
 
 #[test]
-fn a_lock_that_somebody_else_holds_is_taken_as_soon_as_it_is_free() {
+fn a_lock_that_somebody_else_holds_is_told_of_and_taken_as_soon_as_it_is_free() {
     needs!();
     let state = State::new();
     let (mut run, _) = state.serve(&["--delay", "10m"], "0.1");
@@ -129,6 +129,7 @@ fn a_lock_that_somebody_else_holds_is_taken_as_soon_as_it_is_free() {
     watchdog.try_lock().unwrap();
     run.signal(libc::SIGTERM);
     run.expect_stderr("serving on for 10m");
+    run.expect_stderr("cannot be locked: somebody else holds it");
     drop(watchdog);
     until("the lock is taken", || state.locked());
     // Nothing else has happened: it was not the phase that made it try again.

@@ -45,6 +45,18 @@ fn hooks_are_limited_and_count_towards_the_grace_period() {
 }
 
 #[test]
+fn readiness_that_nobody_sees_is_warned_of() {
+    let warned = |args: &[&str]| settings(args, &[("LAMEDUCK_UNREADY", "end")]).warnings;
+    let expected = ["LAMEDUCK_UNREADY: nobody sees readiness without --health-listen or --ready-file"];
+    assert_eq!(warned(&["x"]), expected);
+    // It says that a stop runs, not whether the server is ready.
+    assert_eq!(warned(&["--drain-file", "/d", "x"]), expected);
+    for seen in [["--health-listen", ":1"], ["--ready-file", "/r"], ["--state-file", "/s"]] {
+        assert_eq!(warned(&[&seen[..], &["x"]].concat()), [""; 0]);
+    }
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused() {
     for (args, environ, start) in [
         (&["--ready-file", "/", "x"][..], &[][..], "--ready-file: \"/\": not a file"),
@@ -57,6 +69,17 @@ fn what_cannot_be_meant_is_refused() {
         (&["--hook-timeout", "0", "--on-exit", "y", "x"], &[], "--hook-timeout: \"0\": a hook needs time"),
         (&["--unready", "now", "x"], &[], "--unready: \"now\": unknown: write one of start, end, never"),
         (&["--report", "/a", "x"], &[("LAMEDUCK_STATE_FILE", "/a")], "--report: the same file as LAMEDUCK_STATE_FILE"),
+        (&["--ready-file", "a", "--drain-file", "./a", "x"], &[], "--drain-file: the same file as --ready-file"),
+        (
+            &["--report", "/a.lock", "--state-file", "/a", "x"],
+            &[],
+            "--report: the same file as --state-file (its lock)",
+        ),
+        (
+            &["--drain-file", "/a.lock", "--state-file", "/a", "x"],
+            &[],
+            "--state-file (its lock): the same file as --dra",
+        ),
     ] {
         let errors = errors(args, environ);
         assert!(errors[0].starts_with(start) && errors.len() == 1, "{args:?}: {errors:?}");
@@ -79,11 +102,8 @@ fn the_report_repeats_what_bounds_the_stop_and_what_was_given() {
 
 #[test]
 fn explain_says_what_others_see() {
-    let text = printed(
-        &["--explain", "--drain-file", "/run/draining", "--on-stop", "leave --now 'a b'", "--unready", "end", "x"],
-        &[],
-    )
-    .text;
+    let text =
+        printed(&["--explain", "--drain-file", "/run/draining", "--on-stop", "leave --now 'a b'", "x"], &[]).text;
     assert!(text.contains("  on-stop hook 5s + drain 30s"), "{text}");
     assert!(
         text.ends_with(
