@@ -6,8 +6,9 @@ use crate::cli::{Ask, Sources};
 use crate::http::{Listen, Place};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 /// One place.
@@ -139,12 +140,16 @@ impl Source {
                 let place = place(*listen);
                 let url = format!("http://{}/status", place.authority);
                 Some(match client::get(&place, "/status", deadline) {
-                    Ok(answer) if answer.code == 200 => Ok(answer.body),
+                    Ok(answer) if answer.code == 200 && ready_in(&answer.body).is_some() => Ok(answer.body),
                     Ok(answer) => Err(format!("{url} answers {}: another server's?", answer.code)),
                     Err(error) => Err(format!("{url}: {error}")),
                 })
             }
-            Self::StateFile(path) => Some(read(path).map_err(|error| format!("{}: {error}", path.display()))),
+            Self::StateFile(path) => Some(match read(path) {
+                Ok(state) if ready_in(&state).is_some() => Ok(state),
+                Ok(_) => Err(format!("{} holds no state", path.display())),
+                Err(error) => Err(format!("{}: {error}", path.display())),
+            }),
             Self::ReadyFile(_) | Self::DrainFile(_) => None,
         }
     }
@@ -160,9 +165,10 @@ fn place(listen: Listen) -> Place {
 const MOST_READ: u64 = 64 * 1024;
 
 fn read(path: &std::path::Path) -> io::Result<String> {
-    use io::Read as _;
     let mut text = String::new();
-    fs::File::open(path)?.take(MOST_READ).read_to_string(&mut text)?;
+    // A pipe that nobody writes to would keep us for ever.
+    let file = fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
+    file.take(MOST_READ).read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -6,9 +6,9 @@ use super::options::Id;
 use super::{line, resolve, value};
 use crate::core::Policy;
 use crate::http::{Listen, Target};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The health port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,12 +74,13 @@ impl Health {
         let listen = given.one(Id::HealthListen, Listen::parse);
         let path = given.one(Id::HealthPath, value::path).unwrap_or_else(|| Id::HealthPath.spec().default.to_owned());
         let check = given.one(Id::HealthCheck, Target::parse);
-        Some(Self {
-            listen: listen?,
-            given_as: name(Id::HealthListen, given.origins[Id::HealthListen as usize]),
-            path,
-            check,
-        })
+        let listen = listen?;
+        let own = |address| listen.to_ask().contains(address);
+        if check.as_ref().is_some_and(|check| check.place().addresses.iter().any(own)) {
+            let option = name(Id::HealthCheck, given.origins[Id::HealthCheck as usize]);
+            given.errors.push(format!("{option}: this is the health port itself: name a port of the server"));
+        }
+        Some(Self { listen, given_as: name(Id::HealthListen, given.origins[Id::HealthListen as usize]), path, check })
     }
 
     /// What it will do, in lines for `--explain`.
@@ -177,11 +178,21 @@ impl Sources {
         let settings = resolve::resolve(line, environ, None).settings;
         let path = |place: Option<super::Place>| place.map(|place| place.path);
         let super::Extras { ready_file, drain_file, state_file, .. } = settings.extras;
-        Some(Self {
+        let found = Self {
             health: settings.health.map(|health| health.listen),
             ready_file: path(ready_file),
             drain_file: path(drain_file),
             state_file: path(state_file),
-        })
+        };
+        match settings.command.split_first() {
+            // Another init in front, or a lameduck that was told nothing of this.
+            Some((program, args)) if found == Self::default() && is_lameduck(program) => Self::of(args, environ),
+            _ => Some(found),
+        }
     }
+}
+
+/// Whether a command is this program, by its name.
+fn is_lameduck(program: &OsStr) -> bool {
+    Path::new(program).file_name() == Some(OsStr::new("lameduck"))
 }

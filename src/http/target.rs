@@ -48,6 +48,14 @@ impl Target {
         }
         Err("write http://127.0.0.1:8080/path or tcp://127.0.0.1:8080".to_owned())
     }
+
+    /// The host and port that are asked.
+    #[must_use]
+    pub const fn place(&self) -> &Place {
+        match self {
+            Self::Http(place, _) | Self::Tcp(place) => place,
+        }
+    }
 }
 
 impl fmt::Display for Target {

@@ -109,6 +109,39 @@ fn files_tell_where_there_is_no_port() {
 }
 
 #[test]
+fn what_is_no_state_is_not_passed_off_as_one_and_a_pipe_holds_nobody_up() {
+    needs!("nsenter", "mkfifo");
+    let dir = crate::support::files::tempdir();
+    let (file, pipe) = (dir.file("page", "<p>not a state</p>", 0o644), dir.path.join("pipe"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let run = started(Init::new());
+    for path in [file.as_str(), pipe.to_str().unwrap()] {
+        let output = ask(&run, &["--status", "--state-file", path]).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("lameduck: cannot tell: {path} holds no state\n"));
+        let output = ask(&run, &["--healthcheck", "--state-file", path]).output().unwrap();
+        says(&output, 1, &format!("cannot tell: {path} holds no state\n"));
+    }
+}
+
+#[test]
+fn without_proc_the_environment_says_where_to_ask() {
+    needs!("nsenter", "unshare");
+    let port = free_port();
+    let run = started(Init::new().flags(["--health-listen", &format!(":{port}")]));
+    let binary = binary();
+    let script = "mount -t tmpfs none /proc && exec $0 --healthcheck";
+    let asked = ["unshare", "--mount", "/bin/sh", "-c", script, binary.to_str().unwrap()];
+    let ask = |listen: &str| {
+        let mut command = run.inside(&asked);
+        command.env_clear().env("PATH", crate::support::PATH).env("LAMEDUCK_HEALTH_LISTEN", listen).output().unwrap()
+    };
+    until("it is ready", || ask(&format!(":{port}")).status.success());
+    says(&ask(&format!(":{port}")), 0, &format!("ready: http://127.0.0.1:{port}/readyz says so\n"));
+    begins(&ask(""), 1, "cannot tell: nothing is known to ask");
+}
+
+#[test]
 fn a_port_that_is_dead_leaves_the_word_to_the_files() {
     needs!("nsenter");
     let dir = crate::support::files::tempdir();

@@ -51,6 +51,25 @@ fn what_is_wrong_with_the_health_port_is_told_with_its_name() {
 }
 
 #[test]
+fn the_health_port_is_not_asked_about_itself() {
+    for (listen, check, refused) in [
+        (":9000", "http://127.0.0.1:9000/readyz", true),
+        (":9000", "tcp://localhost:9000", true),
+        ("[::1]:9000", "http://localhost:9000/", true),
+        (":9000", "http://127.0.0.1:9001/", false),
+        ("[::1]:9000", "http://127.0.0.1:9000/", false),
+    ] {
+        let args = ["--health-listen", listen, "--health-check", check, "x"];
+        let told = match outcome(&args, &[]) {
+            Outcome::Run(_) => Vec::new(),
+            _ => errors(&args, &[]),
+        };
+        assert_eq!(told.len(), usize::from(refused), "{args:?}: {told:?}");
+        assert!(told.iter().all(|told| told.starts_with("--health-check: this is the health port itself")), "{told:?}");
+    }
+}
+
+#[test]
 fn what_belongs_to_the_health_port_is_warned_of_without_one() {
     let s = settings(&["--health-check", "tcp://127.0.0.1:80", "x"], &[("LAMEDUCK_HEALTH_PATH", "/up")]);
     assert_eq!(
@@ -128,6 +147,11 @@ fn where_to_ask_is_known_from_flags_and_from_the_environment() {
     );
     assert_eq!(of(&["nginx", "--health-listen", ":9002"]), Some(Sources::default()));
     assert_eq!(of(&["-c", "daemon off"]), None);
+    // Behind another init, PID 1 has the words of both.
+    let behind = ["-s", "--", "/sbin/lameduck", "--health-listen", ":9003", "--", "nginx"];
+    assert_eq!(port(&of(&behind).unwrap()), Some(Listen::Everywhere(9003)));
+    let nested = ["--health-listen", ":9002", "lameduck", "--health-listen", ":9003", "nginx"];
+    assert_eq!(port(&of(&nested).unwrap()), Some(Listen::Everywhere(9002)));
 }
 
 #[test]
