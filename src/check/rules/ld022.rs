@@ -63,13 +63,49 @@ fn flipping(probe: &Probe, settings: &Settings) -> Result<Option<Fact<String>>, 
             (path_asked != "/livez" && path_asked != "/status").then(|| path.clone())
         }
         Asks::Command(command) => {
-            let text = one(command)?;
-            let by_port = port.is_some_and(|port| text.contains(&format!(":{port}")) && !text.contains("/livez"));
-            // lameduck's own client asks its own health port.
-            let by_client = text.contains("lameduck --healthcheck");
-            let by_file = file.is_some_and(|file| text.contains(&file));
-            (by_port || by_client || by_file).then(|| command.clone())
+            asks_readiness(&one(command)?, port, file.as_deref()).then(|| command.clone())
         }
         _ => None,
     })
+}
+
+/// Whether a command asks something that flips: the health port, a file, or lameduck's own client that
+/// finds one of them itself.
+pub(super) fn asks_readiness(command: &str, port: Option<u64>, file: Option<&str>) -> bool {
+    // What says that the server lives: a page, or that the port is open.
+    let lives = ["/livez", "/status", "tcp://"].iter().any(|what| command.contains(what));
+    let by_port = port.is_some_and(|port| command.contains(&format!(":{port}"))) && !lives;
+    let by_file = file.is_some_and(|file| command.contains(file));
+    let by_client = command.split("lameduck --healthcheck").skip(1).any(|rest| {
+        let what = rest.trim_start_matches([' ', '=', '"', '\'']);
+        !["http://", "tcp://", "file:"].iter().any(|named| what.starts_with(named))
+    });
+    by_port || by_file || by_client
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asks_readiness;
+
+    #[test]
+    fn the_own_client_asks_for_readiness_unless_it_is_told_to_ask_something_else() {
+        for (command, asks) in [
+            ("/lameduck --healthcheck", true),
+            ("/lameduck --healthcheck || exit 1", true),
+            ("/lameduck --healthcheck http://127.0.0.1:8086/readyz", true),
+            ("/lameduck --healthcheck=http://127.0.0.1:8086", true),
+            ("/lameduck --healthcheck http://127.0.0.1:8086/livez", false),
+            ("/lameduck --healthcheck 'http://127.0.0.1:8086/livez' || exit 1", false),
+            ("/lameduck --healthcheck http://127.0.0.1:8080/", false),
+            ("/lameduck --healthcheck tcp://127.0.0.1:8086", false),
+            ("/lameduck --healthcheck file:/run/ready", true),
+            ("/lameduck --healthcheck file:/run/other", false),
+            ("curl -f localhost:8086/readyz", true),
+            ("curl -f localhost:8086/livez", false),
+            ("test -e /run/ready", true),
+            ("true", false),
+        ] {
+            assert_eq!(asks_readiness(command, Some(8086), Some("/run/ready")), asks, "{command}");
+        }
+    }
 }

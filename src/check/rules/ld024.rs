@@ -31,9 +31,8 @@ fn check(case: &Case<'_>) -> Verdict {
         Asks::Http { port, .. } => own.is_some() && port.known() == own.as_ref(),
         Asks::Connect(_) => false,
         Asks::Command(command) => {
-            let text = one(command)?;
             let file = settings.ready_file.as_ref().or(settings.drain_file.as_ref()).and_then(|file| file.known());
-            text.contains("lameduck --healthcheck") || file.is_some_and(|file| text.contains(file.as_str()))
+            super::ld022::asks_readiness(&one(command)?, own, file.map(String::as_str))
         }
     };
     if !sees {
