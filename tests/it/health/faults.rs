@@ -83,14 +83,20 @@ fn too_few_descriptors_for_a_runtime() {
     is_off_because(run, port, "no runtime can be built: Too many open files");
 }
 
-#[test]
-fn a_descriptor_table_that_is_full_for_a_while() {
-    needs!("prlimit");
+/// A server whose health port has answered once, and has no descriptor left for a connection.
+fn full() -> (Running, u16) {
     let (init, port) = listening(&DELAY);
     let mut run = init.python(fixtures::RECORDER, &["15=4"]).spawn();
     run.expect_stdout("ready\n");
     until_ready(&mut run, port, 200);
     limit(&run, 4);
+    (run, port)
+}
+
+#[test]
+fn a_descriptor_table_that_is_full_for_a_while() {
+    needs!("prlimit");
+    let (mut run, port) = full();
     let waiting = std::thread::spawn(move || http::get(port, "/readyz"));
     run.expect_stderr("lameduck: warning: health: a connection has to wait: Too many open files");
     run.signal(libc::SIGUSR1);
@@ -108,11 +114,7 @@ fn a_descriptor_table_that_is_full_for_a_while() {
 #[test]
 fn a_descriptor_table_that_stays_full_does_not_hold_up_the_stop() {
     needs!("prlimit");
-    let (init, port) = listening(&DELAY);
-    let mut run = init.python(fixtures::RECORDER, &["15=4"]).spawn();
-    run.expect_stdout("ready\n");
-    until_ready(&mut run, port, 200);
-    limit(&run, 4);
+    let (mut run, port) = full();
     let _waits = TcpStream::connect(("127.0.0.1", port)).unwrap();
     run.expect_stderr("a connection has to wait");
     // Though nothing can be looked up in /proc any more.
