@@ -7,6 +7,7 @@
 
 use super::health::Health;
 use super::{Shell, quiet};
+use crate::sys;
 use crate::sys::signalfd::SignalFd;
 use crate::sys::signals::Arrival;
 use std::future::poll_fn;
@@ -51,6 +52,8 @@ fn run(shell: &mut Shell, health: Health) -> Result<u8, Off> {
     let mut builder = Builder::new_current_thread();
     builder.enable_io().enable_time().event_interval(STEPS_BETWEEN_LOOKS).max_io_events_per_tick(EVENTS_AT_ONCE);
     let runtime = builder.build().map_err(|error| Off::because("no runtime can be built", &error))?;
+    // Reading the command line has taken more than everything that stays for as long as the server runs.
+    sys::process::give_back_memory();
     let code = runtime.block_on(wait(shell, health))?;
     // The process is about to leave: there is nothing to tidy up, and nothing may keep it.
     std::mem::forget(runtime);

@@ -62,6 +62,15 @@ pub fn let_go_of_what_was_given() {
     }
 }
 
+/// Gives back to the kernel what was freed on the heap, where the C library can do so.
+pub fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: the allocator's own function: it touches free memory only, and we are its only thread.
+    unsafe {
+        libc::malloc_trim(0)
+    };
+}
+
 /// The processor time this thread has used.
 #[must_use]
 pub fn cpu_time() -> Duration {
