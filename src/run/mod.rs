@@ -117,7 +117,9 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
             shell.feed(Event::NotStarted(failure.code));
         }
         None => {
-            refused.into_iter().for_each(|why| shell.extras.warning(|| why));
+            for why in refused {
+                shell.extras.warning(|| why);
+            }
             shell.feed(Event::NotStarted(exit::OWN_ERROR));
         }
     }
