@@ -1,4 +1,4 @@
-//! What is tried: a server, what stops it, and the balancer in front of it. One table, [`short`] and
+//! What is tried: a server, what stops it, and the balancer in front of it. Two tables, [`short`] and
 //! [`long`].
 
 use std::fmt::Write as _;
@@ -44,9 +44,24 @@ pub(crate) enum Balancer {
     Kube,
 }
 
+/// Cells that are asked for, and shown, together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Short,
+    /// Every init behind every balancer.
+    Inits,
+    /// The other servers.
+    Servers,
+    /// Delays against the time that the balancer takes.
+    Matrix,
+    /// Many replacements with a delay that ends by itself.
+    Quiet,
+}
+
 /// One trial.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
+    pub(crate) part: Part,
     pub(crate) balancer: Balancer,
     pub(crate) server: Server,
     pub(crate) stopper: Stopper,
@@ -86,6 +101,7 @@ const DELAY: Duration = Duration::from_secs(4);
 const DELAY_AND_REQUEST: Duration = Duration::from_secs(5);
 
 const PLAIN: Cell = Cell {
+    part: Part::Short,
     balancer: Balancer::Mesh,
     server: Server::Nginx,
     stopper: Stopper::Lameduck,
@@ -125,53 +141,67 @@ pub(crate) fn short() -> Vec<Cell> {
     pairs.into_iter().flat_map(both).collect()
 }
 
-/// Everything else. Hours rather than minutes.
+/// The other parts: the better part of an hour.
 pub(crate) fn long() -> Vec<Cell> {
-    let mut cells = short();
-    for balancer in [Balancer::Alb, Balancer::Mesh, Balancer::Retries, Balancer::Sidecar, Balancer::Kube] {
+    let many = Cell { replacements: 10, rate: 120, ..PLAIN };
+    let second = Duration::from_secs(1);
+    let mut cells = Vec::new();
+    for balancer in Balancer::ALL {
         for stopper in
             [Stopper::None, Stopper::Tini, Stopper::DumbInit, Stopper::Wrapper, Stopper::PreStop, Stopper::Lameduck]
         {
-            cells.push(Cell { balancer, stopper, replacements: 10, rate: 120, note: "x10", ..PLAIN });
+            cells.push(Cell { part: Part::Inits, balancer, stopper, ..many.clone() });
         }
     }
     for server in [Server::Gunicorn, Server::Node, Server::Httpd] {
-        for stopper in [Stopper::Tini, Stopper::Lameduck] {
-            let expect = if stopper == Stopper::Tini { Expect::Something } else { Expect::Nothing };
-            let cell = Cell { server, stopper, replacements: 10, rate: 120, note: "x10", expect, ..PLAIN };
-            cells.push(Cell { balancer: Balancer::Alb, delay: DELAY_AND_REQUEST, ..cell.clone() });
-            cells.push(Cell { balancer: Balancer::Mesh, delay: DELAY_AND_REQUEST, ..cell });
+        for (stopper, expect) in [(Stopper::Tini, Expect::Something), (Stopper::Lameduck, Expect::Nothing)] {
+            let cell = Cell { part: Part::Servers, server, stopper, delay: DELAY_AND_REQUEST, expect, ..many.clone() };
+            cells.extend([Balancer::Alb, Balancer::Mesh].map(|balancer| Cell { balancer, ..cell.clone() }));
         }
     }
-    let second = Duration::from_secs(1);
     for (delay, note, expect) in [
         (second, "delay below the notice", Expect::Something),
         (STALE, "delay at the notice", Expect::Whatever),
         (second * 4, "delay above the notice", Expect::Nothing),
     ] {
-        let cell = Cell { delay, note, expect, replacements: 10, rate: 120, ..PLAIN };
-        cells.extend([Balancer::Mesh, Balancer::Alb].map(|balancer| Cell { balancer, ..cell.clone() }));
+        let cell = Cell { part: Part::Matrix, delay, note, expect, ..many.clone() };
+        cells.extend([Balancer::Alb, Balancer::Mesh].map(|balancer| Cell { balancer, ..cell.clone() }));
     }
-    cells.push(Cell {
-        grace: DELAY,
-        note: "killed in the drain",
-        replacements: 10,
-        rate: 120,
-        expect: Expect::Something,
-        ..PLAIN
-    });
-    let quiet = Cell { stopper: Stopper::LameduckQuiet, delay: second * 8, expect: Expect::Nothing, ..PLAIN };
-    cells.push(Cell { balancer: Balancer::Alb, replacements: 200, rate: 300, note: "x200", ..quiet });
+    let killed = Cell { part: Part::Matrix, grace: DELAY, note: "killed in the drain", ..many };
+    cells.push(Cell { expect: Expect::Something, ..killed });
+    let quiet = Cell { part: Part::Quiet, stopper: Stopper::LameduckQuiet, delay: second * 8, ..PLAIN };
+    cells.push(Cell { balancer: Balancer::Alb, replacements: 200, rate: 300, expect: Expect::Nothing, ..quiet });
     cells
 }
 
 // === impl Cell ===
 
 impl Cell {
-    /// `alb nginx lameduck`.
+    /// `alb nginx lameduck`, in the long form with its part in front.
     pub(crate) fn name(&self) -> String {
-        let words = [self.balancer.name(), self.server.name(), self.stopper.name(), self.note];
+        let part = if self.part == Part::Short { "" } else { self.part.name() };
+        let words = [part, self.balancer.name(), self.server.name(), self.stopper.name(), self.note];
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What it takes, roughly.
+    pub(crate) fn takes(&self) -> Duration {
+        /// Two backends and a balancer, the load's own lead and settle, and the removal.
+        const FIXED: Duration = Duration::from_secs(12);
+        /// A new backend until it is in rotation, and the end of an old one: the longest request.
+        const EACH: Duration = Duration::from_secs(3);
+        let waits = match self.stopper {
+            // A second after the balancer has noticed.
+            Stopper::LameduckQuiet => STALE + Duration::from_secs(1),
+            _ if self.has_a_delay() => self.delay.max(STALE),
+            _ => STALE,
+        };
+        FIXED + (EACH + waits) * u32::try_from(self.replacements).unwrap_or(u32::MAX)
+    }
+
+    /// Whether anything waits before the server is told to stop.
+    pub(crate) fn has_a_delay(&self) -> bool {
+        !matches!(self.stopper, Stopper::None | Stopper::Tini | Stopper::DumbInit)
     }
 
     /// What `docker run` is given behind the image.
@@ -227,10 +257,40 @@ impl Cell {
     }
 }
 
+// === impl Part ===
+
+impl Part {
+    pub(crate) const ALL: [Self; 5] = [Self::Short, Self::Inits, Self::Servers, Self::Matrix, Self::Quiet];
+
+    /// The word that asks for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Inits => "inits",
+            Self::Servers => "servers",
+            Self::Matrix => "matrix",
+            Self::Quiet => "quiet",
+        }
+    }
+
+    /// What it is about.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Short => "tini and lameduck in the same image",
+            Self::Inits => "nginx under six inits behind five balancers",
+            Self::Servers => "gunicorn, node and httpd",
+            Self::Matrix => {
+                "delay below, at and above the time that the balancer takes to notice, and a stop timeout below the drain"
+            }
+            Self::Quiet => "nginx with --quiet, replaced again and again",
+        }
+    }
+}
+
 // === impl Server ===
 
 impl Server {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Nginx => "nginx",
             Self::Gunicorn => "gunicorn",
@@ -265,7 +325,7 @@ impl Server {
 // === impl Stopper ===
 
 impl Stopper {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "alone",
             Self::Tini => "tini",
@@ -285,7 +345,9 @@ impl Stopper {
 // === impl Balancer ===
 
 impl Balancer {
-    fn name(self) -> &'static str {
+    pub(crate) const ALL: [Self; 5] = [Self::Alb, Self::Mesh, Self::Retries, Self::Sidecar, Self::Kube];
+
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Alb => "alb",
             Self::Mesh => "mesh",

@@ -2,10 +2,11 @@
 //! `docker stop`, and counted by `lameduckctl probe`.
 //!
 //! ```console
-//! $ cargo test --test rollout                       # the short form, some two minutes
-//! $ cargo test --test rollout -- mesh nginx         # the cells whose names have these words
-//! $ cargo test --test rollout -- --long             # everything; hours
-//! $ cargo test --test rollout -- --long --html DIR  # and a page for each
+//! $ cargo test --test rollout                                  # the short form, some two minutes
+//! $ cargo test --test rollout -- mesh nginx                    # the cells whose names have these words
+//! $ cargo test --release --test rollout -- --long              # everything else: the better part of an hour
+//! $ cargo test --release --test rollout -- --long quiet        # one part of it
+//! $ cargo test --test rollout -- --long --replacements 2       # all of it in small
 //! ```
 //!
 //! Every cell of the short form is run twice, under tini and under lameduck, in the same image. It
@@ -14,13 +15,18 @@
 #![allow(clippy::disallowed_methods, reason = "a test measures time, and sleeps between two looks")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this program is there to be read")]
 
+mod asked;
 mod cell;
 mod deploy;
 mod docker;
+mod progress;
+mod table;
 
-use cell::{Cell, Expect};
+use asked::{Asked, HELP};
+use cell::Cell;
 use deploy::{BACKENDS, Site};
 use docker::{Container, IMAGE, Network, Result, address, docker};
+use progress::Progress;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,29 +34,13 @@ use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use table::Tried;
 
 /// Cells at the same time. More of them would measure the machine.
 const JOBS: usize = 2;
 
 /// How often a cell is tried again.
 const AGAIN: usize = 2;
-
-/// What the command line says. Flags of cargo's own harness are passed over.
-struct Asked {
-    words: Vec<String>,
-    long: bool,
-    list: bool,
-    html: Option<PathBuf>,
-}
-
-/// What became of a cell.
-struct Tried {
-    cell: Cell,
-    /// The probe's report.
-    report: Value,
-    /// How the stopped backends ended.
-    ends: Vec<Value>,
-}
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -59,9 +49,15 @@ fn main() -> ExitCode {
     {
         return roll(Path::new(state));
     }
-    let asked = Asked::read(&args);
-    let mut cells = if asked.long { cell::long() } else { cell::short() };
-    cells.retain(|cell| asked.words.iter().all(|word| cell.name().contains(word.as_str())));
+    let asked = match Asked::read(&args) {
+        Ok(asked) => asked,
+        Err(why) => return failed(&why),
+    };
+    if asked.help {
+        print!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    let cells = asked.cells();
     if asked.list {
         for cell in &cells {
             println!("{}: test", cell.name());
@@ -75,17 +71,16 @@ fn main() -> ExitCode {
         eprintln!("skipped: rollout: {why}");
         return ExitCode::SUCCESS;
     }
-    match try_all(cells, asked.html.as_deref()) {
-        Ok(failed) if failed.is_empty() => ExitCode::SUCCESS,
-        Ok(failed) => {
-            println!("\nFAILED:\n{}", failed.join("\n"));
-            ExitCode::FAILURE
-        }
-        Err(why) => {
-            println!("rollout: {why}");
-            ExitCode::FAILURE
-        }
+    match try_all(cells, &asked) {
+        Ok(wrong) if wrong.is_empty() => ExitCode::SUCCESS,
+        Ok(wrong) => failed(&format!("FAILED:\n{}", wrong.join("\n"))),
+        Err(why) => failed(&why),
     }
+}
+
+fn failed(why: &str) -> ExitCode {
+    eprintln!("\nrollout: {why}");
+    ExitCode::FAILURE
 }
 
 fn lacks() -> Result<()> {
@@ -93,7 +88,10 @@ fn lacks() -> Result<()> {
 }
 
 /// Tries all of them; what failed, in words.
-fn try_all(mut cells: Vec<Cell>, html: Option<&Path>) -> Result<Vec<String>> {
+fn try_all(mut cells: Vec<Cell>, asked: &Asked) -> Result<Vec<String>> {
+    if let Some(directory) = &asked.html {
+        fs::create_dir_all(directory).map_err(|why| format!("--html {}: {why}", directory.display()))?;
+    }
     let files = files()?;
     let help = Command::new(files.join("lameduck")).arg("--help").output().map_err(|why| why.to_string())?;
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
@@ -104,29 +102,41 @@ fn try_all(mut cells: Vec<Cell>, html: Option<&Path>) -> Result<Vec<String>> {
         }
         missing.is_none()
     });
-    println!("{HEAD}");
+    let progress = Mutex::new(Progress::new(&cells));
     let next = AtomicUsize::new(0);
-    let failed = Mutex::new(Vec::new());
+    let results: Vec<_> = cells.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
         for _ in 0..JOBS {
             scope.spawn(|| {
-                while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let wrong = match measure(cell, &files, html) {
-                        Ok(tried) => {
-                            println!("{}", tried.row());
-                            tried.wrong()
-                        }
-                        Err(why) => Some(why),
-                    };
-                    if let (Some(why), Ok(mut failed)) = (wrong, failed.lock()) {
-                        failed.push(format!("{}: {why}", cell.name()));
+                while let Some((cell, result)) = {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    cells.get(at).zip(results.get(at))
+                } {
+                    let tried = measure(cell, &files, asked.html.as_deref());
+                    if let (Ok(mut progress), Ok(mut result)) = (progress.lock(), result.lock()) {
+                        progress.done(cell, &tried);
+                        *result = Some(tried);
                     }
                 }
             });
         }
     });
     let _ = fs::remove_dir_all(&files);
-    failed.into_inner().map_err(|_| "a cell panicked".to_owned())
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for (cell, result) in cells.iter().zip(results) {
+        let wrong = match result.into_inner().ok().flatten() {
+            Some(Ok(tried)) => {
+                let wrong = tried.wrong();
+                done.push(tried);
+                wrong
+            }
+            Some(Err(why)) => Some(why),
+            None => Some("panicked".to_owned()),
+        };
+        failed.extend(wrong.map(|why| format!("{}: {why}", cell.name())));
+    }
+    println!("{}", table::write(&done, &asked.command()));
+    Ok(failed)
 }
 
 /// The servers' files and lameduck, to be mounted into the containers.
@@ -186,7 +196,8 @@ fn try_one(cell: &Cell, files: &Path, html: Option<&Path>) -> Result<Tried> {
     let state = format!("{name}.state");
     let (report, ends) = (files.join(format!("{name}.report")), files.join(format!("{name}.ends")));
     let about = json!({
-        "cell": cell.name(), "name": name, "files": files_text, "balancer": ip, "newest": site.newest, "ends": ends,
+        "cell": cell.name(), "replacements": cell.replacements, "name": name, "files": files_text, "balancer": ip,
+        "newest": site.newest, "ends": ends,
     });
     fs::write(files.join(&state), about.to_string()).map_err(|why| why.to_string())?;
     let output = probe(&site, &state, &report, html)?;
@@ -226,9 +237,12 @@ fn roll(state: &Path) -> ExitCode {
         let text = fs::read_to_string(state).map_err(|why| why.to_string())?;
         let state: Value = serde_json::from_str(&text).map_err(|why| why.to_string())?;
         let text = |key: &str| state[key].as_str().unwrap_or_default().to_owned();
-        let cell = cell::long().into_iter().find(|cell| cell.name() == text("cell")).ok_or("no such cell")?;
+        let number = |key: &str| state[key].as_u64().and_then(|number| number.try_into().ok());
+        let mut cells = cell::short().into_iter().chain(cell::long());
+        let mut cell = cells.find(|cell| cell.name() == text("cell")).ok_or("no such cell")?;
+        cell.replacements = number("replacements").ok_or("no replacements")?;
         let balancer = text("balancer").parse().map_err(|_| "no balancer".to_owned())?;
-        let newest = state["newest"].as_u64().and_then(|newest| newest.try_into().ok()).ok_or("no backends")?;
+        let newest = number("newest").ok_or("no backends")?;
         let site = Site { cell, name: text("name"), files: text("files"), balancer, newest };
         let ends = deploy::roll(site)?;
         fs::write(text("ends"), Value::from(ends).to_string()).map_err(|why| why.to_string())
@@ -239,80 +253,5 @@ fn roll(state: &Path) -> ExitCode {
             println!("{why}");
             ExitCode::FAILURE
         }
-    }
-}
-
-const HEAD: &str = "| cell | sent | lost | lost per backend | what | lost from..to, s after the deploy began | stop, s | exit |\n|---|---|---|---|---|---|---|---|";
-
-// === impl Tried ===
-
-impl Tried {
-    fn number(&self, key: &str) -> u64 {
-        self.report[key].as_u64().unwrap_or_default()
-    }
-
-    /// A row of a table.
-    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
-    fn row(&self) -> String {
-        let lost = self.number("lost");
-        let classes = self.report["classes"].as_object().into_iter().flatten();
-        let classes: Vec<String> = classes
-            .filter(|(class, count)| *class != "ok" && count.as_u64() != Some(0))
-            .map(|(class, count)| format!("{class} {count}"))
-            .collect();
-        let at = |key: &str| self.report[key].as_f64().map_or_else(|| "-".to_owned(), |at| format!("{at:.2}"));
-        let mut codes: Vec<String> = self.ends.iter().map(|end| end["code"].to_string()).collect();
-        codes.sort();
-        codes.dedup();
-        let mut seconds: Vec<f64> = self.ends.iter().filter_map(|end| end["seconds"].as_f64()).collect();
-        seconds.sort_by(f64::total_cmp);
-        format!(
-            "| {} | {} | {lost} | {:.1} | {} | {}..{} | {:.1} | {} |",
-            self.cell.name(),
-            self.number("sent"),
-            lost as f64 / self.ends.len().max(1) as f64,
-            if classes.is_empty() { "-".to_owned() } else { classes.join(", ") },
-            at("first_lost_s"),
-            at("last_lost_s"),
-            seconds.get(seconds.len() / 2).copied().unwrap_or_default(),
-            codes.join(", "),
-        )
-    }
-
-    /// What is not as it has to be.
-    fn wrong(&self) -> Option<String> {
-        let lost = self.number("lost");
-        if self.report["result"] == "no_measure" {
-            return Some(format!("no measure: {}", self.report["why_no_measure"]));
-        }
-        match self.cell.expect {
-            Expect::Nothing if lost > 0 => {
-                let losses = self.report["losses"].as_array().into_iter().flatten().take(3);
-                Some(format!("{lost} lost, the first of them: {}", losses.map(Value::to_string).collect::<String>()))
-            }
-            Expect::Something if lost == 0 => Some("nothing was lost, so this proves nothing".to_owned()),
-            _ => None,
-        }
-    }
-}
-
-// === impl Asked ===
-
-impl Asked {
-    fn read(args: &[String]) -> Self {
-        let mut asked = Self { words: Vec::new(), long: false, list: false, html: None };
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            match arg.as_str() {
-                "--long" => asked.long = true,
-                "--list" => asked.list = true,
-                "--html" => asked.html = args.next().map(PathBuf::from),
-                // Of cargo's harness; their values are no names of cells.
-                "--skip" | "--test-threads" | "--format" | "--color" | "--logfile" => drop(args.next()),
-                flag if flag.starts_with('-') => {}
-                word => asked.words.push(word.to_owned()),
-            }
-        }
-        asked
     }
 }
