@@ -1,11 +1,13 @@
-//! What the probe itself costs. Only meaningful in a release build on a quiet machine:
-//! `cargo test --release --test it speed:: -- --ignored`.
+//! What the probe itself costs. Only meaningful in a release build on a quiet machine; prints its figures:
+//! `cargo test --release --test it speed:: -- --ignored --nocapture`.
 
 use super::server::{command, nobody, probed};
 use crate::support::{files, until};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// nginx, which is quicker than any client.
 struct Nginx(Child);
@@ -40,31 +42,49 @@ fn resident(pid: u32) -> u64 {
     line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).unwrap_or(0)
 }
 
+/// Runs so long at so many requests a second.
+const RATE: u64 = 2_000;
+const SECONDS: u64 = 60;
+
 #[test]
 #[ignore = "needs a release build and a quiet machine"]
 fn two_thousand_requests_a_second_on_time_and_in_constant_memory() {
     needs!("nginx");
     let directory = files::tempdir();
     let (_nginx, port) = nginx(&directory);
-    let mut probe = command(&[&format!("http://127.0.0.1:{port}/"), "--rate", "2000", "--for", "60s"]);
+    let (url, rate, time) = (format!("http://127.0.0.1:{port}/"), RATE.to_string(), format!("{SECONDS}s"));
+    let mut probe = command(&[&url, "--rate", &rate, "--for", &time]);
+    let began = Instant::now();
     let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
+    // At a quarter, at the half, and a second before the end.
     let sampler = std::thread::spawn(move || {
-        let after = |seconds| {
-            std::thread::sleep(Duration::from_secs(seconds));
+        [SECONDS / 4, SECONDS / 2, SECONDS - 1].map(|at| {
+            std::thread::sleep(Duration::from_secs(at).saturating_sub(began.elapsed()));
             resident(pid)
-        };
-        (after(10), after(45))
+        })
     });
     let probed = probed(&child.wait_with_output().unwrap());
-    let (early, late) = sampler.join().unwrap();
-    let lateness = probed.json["own_lateness_ms"]["p99"].as_f64().unwrap();
+    let [quarter, half, whole] = sampler.join().unwrap();
+    // The probe is the only child of this process that has ended.
+    let cpu = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    let cpu = cpu.user_time() + cpu.system_time();
+    let cpu = Duration::from_micros(cpu.num_microseconds().try_into().unwrap());
+    let late = |key: &str| probed.json["own_lateness_ms"][key].as_f64().unwrap();
     let figures = format!(
-        "own lateness p99 {lateness} ms, max {} ms; latency p99 {} ms; {early} KB after 10 s, {late} KB after 55 s\n",
-        probed.json["own_lateness_ms"]["max"], probed.json["latency_ms"]["p99"]
+        "{RATE} requests a second for {SECONDS} s\nown lateness p50 {} ms, p99 {} ms, max {} ms\n\
+         latency p50 {} ms, p99 {} ms\nresident {quarter} KB at 25 %, {half} KB at 50 %, {whole} KB at 100 %\n\
+         processor time {:?} a request\n",
+        late("p50"),
+        late("p99"),
+        late("max"),
+        probed.json["latency_ms"]["p50"],
+        probed.json["latency_ms"]["p99"],
+        cpu / u32::try_from(RATE * SECONDS).unwrap()
     );
     std::io::Write::write_all(&mut std::io::stderr(), figures.as_bytes()).unwrap();
-    assert_eq!((probed.number("/sent"), probed.number("/lost"), probed.number("/not_sent")), (120_000, 0, 0));
-    assert!(lateness < 5.0, "{figures}");
-    assert!(late < early + early / 10, "{figures}");
+    let counts = (probed.number("/sent"), probed.number("/lost"), probed.number("/not_sent"));
+    assert_eq!(counts, (RATE * SECONDS, 0, 0));
+    assert!(late("p99") < 5.0, "{figures}");
+    assert!(whole < quarter + quarter / 10, "{figures}");
 }
