@@ -1,6 +1,6 @@
 //! The run as a picture in a terminal: what was lost, over what happened meanwhile. Pure, plain ASCII.
 
-use super::measured::Measured;
+use super::measured::{Measured, distinct};
 use crate::core::Phase;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -52,17 +52,28 @@ pub fn draw(measured: &Measured) -> String {
         ];
         scale.lane(&mut text, "deploy", &lane);
     }
-    for source in measured.sources() {
+    let sources = measured.sources();
+    for (number, source) in sources.iter().enumerate() {
         let own = measured.phases.iter().filter(|(url, ..)| url == source);
         let spans: Vec<Span> = own.map(|(_, at, phase)| phase_span(*at, *phase)).collect();
-        scale.lane(&mut text, "phase", &spans);
+        scale.lane(&mut text, &lane_name("phase", number, sources.len()), &spans);
     }
-    for url in super::measured::distinct(measured.readiness.iter().map(|(url, ..)| url.as_str())) {
+    let pages = distinct(measured.readiness.iter().map(|(url, ..)| url.as_str()));
+    for (number, url) in pages.iter().enumerate() {
         let own = measured.readiness.iter().filter(|(known, ..)| known == url);
         let spans: Vec<Span> = own.map(|(_, at, status)| readiness_span(*at, *status)).collect();
-        scale.lane(&mut text, "readiness", &spans);
+        scale.lane(
+            &mut text,
+            &lane_name(if pages.len() < 2 { "readiness" } else { "ready" }, number, pages.len()),
+            &spans,
+        );
     }
     text
+}
+
+/// What a lane shows; with its number where there are several.
+fn lane_name(what: &str, number: usize, several: usize) -> String {
+    if several < 2 { what.to_owned() } else { format!("{what} {}", number + 1) }
 }
 
 fn phase_span(from: Duration, phase: Option<Phase>) -> Span {
@@ -96,17 +107,27 @@ impl Scale {
 
     /// Lost requests by column, as bars.
     fn bars(&self, text: &mut String, measured: &Measured) {
+        let (buckets, width) = (&measured.tally.buckets, measured.tally.width);
+        #[allow(clippy::cast_possible_truncation, reason = "a few columns")]
+        let column = self.length / WIDTH as u32;
         let mut lost = [0_u64; WIDTH];
-        let mut from = Duration::ZERO;
-        for bucket in &measured.tally.buckets {
-            let column = self.column(from + measured.tally.width / 2).min(WIDTH - 1);
-            lost[column] += u64::from(bucket.lost());
-            from += measured.tally.width;
+        if column < width {
+            // Each column shows the bucket that it lies in: it has none for itself.
+            let mut middle = column / 2;
+            for lost in &mut lost {
+                let at = usize::try_from(middle.as_nanos() / width.as_nanos()).unwrap_or(usize::MAX);
+                *lost = buckets.get(at).map_or(0, |bucket| bucket.lost().into());
+                middle += column;
+            }
+        } else {
+            let mut from = Duration::ZERO;
+            for bucket in buckets {
+                lost[self.column(from + width / 2).min(WIDTH - 1)] += u64::from(bucket.lost());
+                from += width;
+            }
         }
         let most = lost.into_iter().max().unwrap_or(0).max(1);
-        #[allow(clippy::cast_precision_loss, reason = "a few columns")]
-        let per = self.length.as_secs_f64() / WIDTH as f64;
-        let _ = writeln!(text, "lost per {per:.1} s");
+        let _ = writeln!(text, "lost per {:.2} s", column.max(width).as_secs_f64());
         for row in (1..=HEIGHT).rev() {
             let label = if row == HEIGHT { most.to_string() } else { String::new() };
             // A single lost request is a bar too.
@@ -149,7 +170,7 @@ impl Scale {
             if let Some(first) = cells.first_mut().filter(|_| number > 0 || span.fill == '=') {
                 *first = '|';
             }
-            if span.label.len() + 2 <= cells.len() && span.fill != ' ' {
+            if span.label.len() + 2 <= cells.len() {
                 for (cell, letter) in cells.iter_mut().skip(1).zip(span.label.chars()) {
                     *cell = letter;
                 }
@@ -170,13 +191,37 @@ mod tests {
         let drawn = draw(&sample());
         assert!(drawn.is_ascii() && drawn.lines().all(|line| line.len() <= 80 && line == line.trim_end()), "{drawn}");
         for line in [
-            "lost per 0.2 s\n        2 |                                 #\n",
+            "lost per 0.15 s\n        2 |                                 #\n",
             "deploy                  |deploy====",
             "phase      _serving____",
             "readiness  _200",
         ] {
             assert!(drawn.contains(line), "{line}: {drawn}");
         }
+    }
+
+    #[test]
+    fn a_short_run_has_no_gaps_between_its_buckets() {
+        let mut sample = sample();
+        let (kind, reused) = (crate::probe::schedule::Kind { target: 0, kept_alive: false, slow: false }, false);
+        sample.tally = crate::probe::tally::Tally::new(1);
+        sample.length = Duration::from_secs(2);
+        for number in 0..100 {
+            let due = Duration::from_millis(20) * number;
+            let verdict = crate::probe::outcome::Verdict::Sent(crate::probe::outcome::Class::Reset, "reset".to_owned());
+            sample.tally.count(&crate::probe::tally::Done { kind, due, sent: due, ended: due, reused, verdict });
+        }
+        let bottom = format!("|{}\n", "#".repeat(WIDTH));
+        let drawn = draw(&sample);
+        assert!(drawn.contains("lost per 0.12 s") && drawn.contains(&bottom), "{drawn}");
+    }
+
+    #[test]
+    fn lanes_of_several_pages_are_told_apart_and_silence_is_told() {
+        let mut sample = sample();
+        sample.readiness.push(("http://other/readyz".to_owned(), Duration::ZERO, None));
+        let drawn = draw(&sample);
+        assert!(drawn.contains("ready 1    _200") && drawn.contains("ready 2     no answer"), "{drawn}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::measured::Measured;
 use super::outcome::{Class, Verdict};
 use super::tally::Done;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -11,8 +12,9 @@ use std::time::Duration;
 /// Between two plain lines.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// What fits into any terminal: a line that is broken in two cannot be taken away again.
-const COLUMNS: usize = 79;
+/// Around the status line: no wrapping at the right edge, however narrow the terminal is, as a line that
+/// is broken in two cannot be taken away again.
+const CLIPPED: [&str; 2] = ["\r\x1b[?7l\x1b[K", "\x1b[?7h"];
 
 /// The status line.
 pub(super) struct Live {
@@ -23,8 +25,8 @@ pub(super) struct Live {
     last: Duration,
     /// The latest loss: when, and how.
     latest: Option<(Duration, String)>,
-    /// What the readiness page last said.
-    ready: Option<String>,
+    /// What each readiness page last said.
+    ready: BTreeMap<String, Option<u16>>,
     /// Whether the first loss was told.
     told: bool,
 }
@@ -34,14 +36,14 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn new() -> Self {
         let terminal = io::stderr().is_terminal();
-        Self { terminal, shown: false, last: Duration::ZERO, latest: None, ready: None, told: false }
+        Self { terminal, shown: false, last: Duration::ZERO, latest: None, ready: BTreeMap::new(), told: false }
     }
 
     /// Shows where it stands.
     pub(super) fn look(&mut self, measured: &Measured, now: Duration) {
         if self.terminal {
-            let status: String = self.status(measured, now).chars().take(COLUMNS).collect();
-            write(&format!("\r\x1b[K{status}"));
+            let [begin, end] = CLIPPED;
+            write(&format!("{begin}{}{end}", self.status(measured, now)));
             self.shown = true;
         } else if now >= self.last + EVERY {
             self.last = now;
@@ -64,16 +66,20 @@ impl Live {
 
     /// Takes note of a change of readiness.
     pub(super) fn ready(&mut self, measured: &Measured, url: &str, at: Duration, status: Option<u16>) {
-        let status = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
         if !self.terminal {
-            self.line(&format!("{} readiness of {url}: {status}", time(measured, at)));
+            self.line(&format!("{} readiness of {url}: {}", time(measured, at), answered(status)));
         }
-        self.ready = Some(status);
+        self.ready.insert(url.to_owned(), status);
     }
 
     /// Passes on a line of the deploy command.
     pub(super) fn said(&mut self, line: &str) {
         self.line(&format!("| {line}"));
+    }
+
+    /// Says something of our own.
+    pub(super) fn note(&mut self, what: &str) {
+        self.line(&format!("lameduckctl probe: {what}"));
     }
 
     /// Takes the status line away.
@@ -92,14 +98,27 @@ impl Live {
     fn status(&self, measured: &Measured, now: Duration) -> String {
         let all = measured.tally.all();
         let mut text = format!("{} {}/s  sent {}  lost {}", time(measured, now), measured.rate, all.sent(), all.lost());
-        if let Some((at, words)) = &self.latest {
-            let _ = write!(text, " (latest {:.0} s ago, {words})", now.saturating_sub(*at).as_secs_f64());
+        let mut pages = self.ready.values();
+        match (pages.next(), pages.len()) {
+            (None, _) => {}
+            (Some(status), 0) => {
+                let _ = write!(text, "  readiness {}", answered(*status));
+            }
+            (Some(_), more) => {
+                let ready = self.ready.values().filter(|status| matches!(status, Some(200..=399))).count();
+                let _ = write!(text, "  ready {ready} of {}", more + 1);
+            }
         }
-        if let Some(ready) = &self.ready {
-            let _ = write!(text, "  readiness {ready}");
+        // The longest comes last, where a narrow terminal cuts it.
+        if let Some((at, words)) = &self.latest {
+            let _ = write!(text, "  latest {:.0} s ago, {words}", now.saturating_sub(*at).as_secs_f64());
         }
         text
     }
+}
+
+fn answered(status: Option<u16>) -> String {
+    status.map_or_else(|| "no answer".to_owned(), |status| status.to_string())
 }
 
 /// A moment as reports count it.

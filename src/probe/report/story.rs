@@ -48,7 +48,7 @@ pub(super) fn tell(measured: &Measured) -> Vec<Event> {
     }
     for (url, at, phase) in &measured.phases {
         let phase = phase.map_or("no answer", |phase| phase.name());
-        add(*at, About::Phase, format!("{url}: {phase}"));
+        add(*at, About::Phase, format!("phase of {url}: {phase}"));
     }
     for (url, at, status) in &measured.readiness {
         let status = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
@@ -126,15 +126,15 @@ mod tests {
     #[test]
     fn everything_is_told_once_and_in_order() {
         let expected = [
-            "-2.0 http://h:8081/status: serving",
+            "-2.0 phase of http://h:8081/status: serving",
             "-2.0 readiness of http://h:8081/readyz: 200",
             "0.0 the deploy command starts: ./deploy web",
             "0.9 it says: stopping <web-1>",
-            "1.0 http://h:8081/status: lame-duck",
+            "1.0 phase of http://h:8081/status: lame-duck",
             "1.1 readiness of http://h:8081/readyz: 503",
-            "3.0 http://h:8081/status: draining",
+            "3.0 phase of http://h:8081/status: draining",
             "3.0 3 requests lost, until 3.20 s: 3 refused (Connection refused)",
-            "5.0 http://h:8081/status: no answer",
+            "5.0 phase of http://h:8081/status: no answer",
             "6.0 it ends with status 0",
         ];
         assert_eq!(told(&sample()), expected);

@@ -22,6 +22,15 @@ const STRIP_ROW: f64 = 6.0;
 /// The most bars that can be told apart.
 const MOST_BARS: usize = 240;
 
+/// The fewest requests that a bar is for: of fewer, one more or less looks like a change of the rate.
+const LEAST_A_BAR: f64 = 20.0;
+
+/// The fewest bars, if a run is long enough for so many buckets.
+const LEAST_BARS: usize = 16;
+
+/// How many buckets a bar is for.
+const STEPS_OF_BARS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
 /// Distances between the marks of the axis, in seconds.
 const STEPS: [f64; 16] =
     [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 21_600.0, 86_400.0];
@@ -41,19 +50,19 @@ struct Picture<'a> {
     out: String,
 }
 
-/// The colour of a class.
+/// The colour of a class: to be seen on white and on black.
 pub(super) const fn colour(class: Class) -> &'static str {
     match class {
-        Class::Ok => "#d5dbe1",
+        Class::Ok => "#b9c3cd",
         Class::Refused => "#c0392b",
         Class::Reset => "#e67e22",
-        Class::NoAnswer => "#8e44ad",
+        Class::NoAnswer => "#9b59b6",
         Class::CutBody => "#d81b60",
-        Class::Timeout => "#5d4037",
-        Class::ProxyError => "#e53935",
+        Class::Timeout => "#8d6e63",
+        Class::ProxyError => "#f0504c",
         Class::AppError => "#b8860b",
-        Class::Tls => "#00838f",
-        Class::Dns => "#37474f",
+        Class::Tls => "#00979f",
+        Class::Dns => "#5f7d8c",
     }
 }
 
@@ -139,9 +148,9 @@ impl Picture<'_> {
                 let x = self.x(*at);
                 let _ = writeln!(
                     self.out,
-                    "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"3\" height=\"7\" fill=\"#2f6db5\"><title>{}</title></rect>",
+                    "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"3\" height=\"5\" fill=\"#2f6db5\"><title>{}</title></rect>",
                     x - 1.5,
-                    bottom - 7.0,
+                    bottom - 5.0,
                     escaped(line)
                 );
             }
@@ -186,7 +195,7 @@ impl Picture<'_> {
                 if long {
                     label.push('…');
                 }
-                self.text(from + 5.0, y + 16.0, " class=\"in\"", &label);
+                self.text(from + 5.0, y + 15.0, " class=\"in\"", &label);
             }
         }
         self.y += LANE + GAP;
@@ -213,7 +222,12 @@ impl Picture<'_> {
     /// Requests per second: what was sent as a pale ground, what was lost before it.
     fn bars(&mut self) {
         let tally = &self.measured.tally;
-        let together = tally.buckets.len().div_ceil(MOST_BARS).max(1);
+        let width = tally.width.as_secs_f64();
+        let enough =
+            STEPS_OF_BARS.into_iter().find(|buckets| self.measured.rate * width * units(*buckets) >= LEAST_A_BAR);
+        // A short run keeps some bars, however few requests there are in them.
+        let few = (tally.buckets.len() / LEAST_BARS).max(1);
+        let together = enough.unwrap_or(usize::MAX).min(few).max(tally.buckets.len().div_ceil(MOST_BARS));
         let bars: Vec<Bucket> = tally
             .buckets
             .chunks(together)
@@ -228,12 +242,15 @@ impl Picture<'_> {
         self.text(LEFT - 8.0, bottom, " class=\"name\"", "0");
         let width = ((WIDTH - LEFT - RIGHT) * step / self.length).max(1.0);
         for (number, bar) in bars.iter().enumerate() {
-            let x = self.x(Duration::from_secs_f64(step * units(number)));
-            let sent = height(bar.sent);
+            let from = step * units(number);
+            let x = self.x(Duration::from_secs_f64(from));
+            // The load ends within the last bar: that one is narrower, not lower.
+            let part = ((self.measured.length.as_secs_f64() - from) / step).clamp(0.05, 1.0);
+            let sent = (height(bar.sent) / part).min(BARS);
             let mut rects = format!(
                 "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{sent:.1}\" fill=\"{}\"/>",
                 bottom - sent,
-                width.max(0.5) - 0.3,
+                (width * part).max(0.5) - 0.3,
                 colour(Class::Ok)
             );
             let mut base = bottom;
