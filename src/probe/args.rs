@@ -8,6 +8,7 @@ use crate::core::duration;
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -219,6 +220,21 @@ impl Args {
             }
         }
         let statuses = self.read(&self.watch_status, &mut errors);
+        let asked = || targets.iter().chain(&readiness).chain(&statuses);
+        let unused =
+            self.resolve.iter().filter(|resolve| errors.is_empty() && !asked().any(|target| resolve.is_for(target)));
+        let unused: Vec<String> =
+            unused.map(|resolve| format!("--resolve {resolve}: no URL has this host and port")).collect();
+        errors.extend(unused);
+        let family = match (self.ipv4, self.ipv6) {
+            (true, _) => Family::V4,
+            (_, true) => Family::V6,
+            _ => Family::Any,
+        };
+        for target in asked().filter(|target| target.fixed().is_some_and(|address| !family.has(address))) {
+            let (flag, other) = if family == Family::V4 { ("--ipv4", 6) } else { ("--ipv6", 4) };
+            errors.push(format!("\"{}\": goes to an address of IPv{other}, and {flag} is given", target.url));
+        }
         if !(self.rate > 0.0 && self.rate <= MAX_RATE) {
             errors.push(format!("--rate {}: more than 0 and at most {MAX_RATE} a second", self.rate));
         }
@@ -257,13 +273,7 @@ impl Args {
             method: self.method.clone(),
             headers: self.headers.iter().cloned().collect(),
             timeout: self.timeout,
-            family: if self.ipv4 {
-                Family::V4
-            } else if self.ipv6 {
-                Family::V6
-            } else {
-                Family::Any
-            },
+            family,
             trust,
             readiness,
             statuses,
@@ -289,6 +299,20 @@ impl Args {
             }
         }
         targets
+    }
+}
+
+// === impl Family ===
+
+impl Family {
+    /// Whether this address may be used.
+    #[must_use]
+    pub fn has(self, address: IpAddr) -> bool {
+        match self {
+            Self::Any => true,
+            Self::V4 => address.is_ipv4(),
+            Self::V6 => address.is_ipv6(),
+        }
     }
 }
 
@@ -377,6 +401,9 @@ mod tests {
             ("http://h/ --for 5x", "not a duration"),
             ("http://h/ --header nonsense", "NAME: VALUE"),
             ("http://h/ -4 -6", "cannot be used"),
+            ("http://127.0.0.1/ -6", "IPv4"),
+            ("http://a/ -4 --resolve a:80:::1", "IPv6"),
+            ("http://a/ --resolve a:443:127.0.0.1", "no URL"),
             ("http://h/ --lost-if 503", "status=503"),
         ] {
             let error = settings(words).unwrap_err().concat();

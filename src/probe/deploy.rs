@@ -70,11 +70,48 @@ fn listen(pipe: impl Read + Send + 'static, tell: &UnboundedSender<Event>) -> Jo
         while let Ok(1..) = (&mut pipe).take(LONGEST).read_until(b'\n', &mut line) {
             let text = String::from_utf8_lossy(&line);
             // A progress bar writes over itself: what it last was is the line.
-            let text = text.trim_end().rsplit('\r').next().unwrap_or_default();
+            let text = plain(text.trim_end().rsplit('\r').next().unwrap_or_default());
             if !text.is_empty() {
-                let _ = tell.send(Event::Said(Instant::now(), text.to_owned()));
+                let _ = tell.send(Event::Said(Instant::now(), text));
             }
             line.clear();
         }
     })
+}
+
+/// The text without colours, cursor movements and the like: it goes into reports, and beside a status line.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            // ESC [ ... letter (ECMA-48, section 5.4); after anything else one letter is the whole of it.
+            '\x1b' if letters.next() == Some('[') => {
+                letters.find(|letter| ('\x40'..='\x7e').contains(letter));
+            }
+            '\t' => plain.push(' '),
+            letter if letter.is_control() => {}
+            letter => plain.push(letter),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn colours_and_control_characters_of_the_command_stay_out_of_the_reports() {
+        for (said, kept) in [
+            ("\x1b[1;31mred\x1b[0m text", "red text"),
+            ("\x1b[2K\x1b[1Gdone", "done"),
+            ("a\tb\x07", "a b"),
+            ("\x1b7kept\x1b8", "kept"),
+            ("cut \x1b[3", "cut "),
+            ("grüße [1m]", "grüße [1m]"),
+        ] {
+            assert_eq!(plain(said), kept);
+        }
+    }
 }

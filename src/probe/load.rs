@@ -96,17 +96,33 @@ pub(super) async fn run(
     }
     load.measured.length = load.began.elapsed();
     // What is in flight has its own time limit; another signal does not wait for it.
+    let told = Instant::now() + LOOK;
+    let mut tell = load.measured.interrupted;
     while load.in_flight > 0 {
         tokio::select! {
             Some(done) = results.recv() => load.count(&done),
             Some(change) = changes.recv() => load.change(&change),
             Some(event) = next(&mut deploy) => load.deploy(event),
             () = stopped(interrupt, terminate) => break,
+            () = sleep_until(told), if tell => {
+                tell = false;
+                load.live.note(&format!("waiting for {} requests in flight (Ctrl-C leaves them)", load.in_flight));
+            }
         }
     }
+    load.measured.unfinished = load.in_flight;
     let running = deploy.filter(|_| load.measured.deploy.as_ref().is_some_and(|deploy| deploy.code.is_none()));
     load.live.end();
     Ok((load.measured, running))
+}
+
+/// Waits for the signals that end a run.
+pub(super) async fn stop_signal() {
+    let mut signals = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    match &mut signals {
+        [Ok(interrupt), Ok(terminate)] => stopped(interrupt, terminate).await,
+        _ => std::future::pending().await,
+    }
 }
 
 async fn stopped(interrupt: &mut Signal, terminate: &mut Signal) {
@@ -152,6 +168,7 @@ impl<'a> Load<'a> {
             phases: Vec::new(),
             deploy: None,
             interrupted: false,
+            unfinished: 0,
         };
         let shared = Arc::new(Shared { client, settings: settings.clone() });
         Self {

@@ -37,6 +37,8 @@ pub struct Measured {
     pub deploy: Option<Deploy>,
     /// Whether it was ended from outside.
     pub interrupted: bool,
+    /// Requests that were still on their way when their end was waited for no more: in no class.
+    pub unfinished: u64,
 }
 
 /// A deploy command.
@@ -72,7 +74,8 @@ impl Measured {
         let mut reasons = Vec::new();
         let late = Duration::from_micros(self.tally.lateness.value_at_quantile(0.99));
         if self.tally.all().sent() == 0 {
-            reasons.push("no request was sent".to_owned());
+            let what = if self.unfinished > 0 { "no request had come to its end" } else { "no request was sent" };
+            reasons.push(what.to_owned());
         } else if late > MOST_LATENESS {
             reasons.push(format!(
                 "1 % of the requests went out {:.1} s or more too late: this machine is too busy for {} a second",
@@ -84,21 +87,19 @@ impl Measured {
             let why = self.tally.why_not_sent.as_deref().unwrap_or_default();
             reasons.push(format!("{} requests could not be sent from here: {why}", self.tally.not_sent));
         }
-        if !reasons.is_empty() {
-            return Result::NoMeasure(reasons);
-        }
-        if self.tally.all().lost() > self.max_lost {
+        if reasons.is_empty() && self.tally.all().lost() > self.max_lost {
             return Result::Lost;
         }
         match &self.deploy {
-            Some(Deploy { code: Some(0), .. }) | None => Result::Kept,
+            Some(Deploy { code: Some(0), .. }) | None => {}
             Some(Deploy { code: Some(code), .. }) => {
-                Result::NoMeasure(vec![format!("the deploy command failed with status {code}")])
+                reasons.push(format!("the deploy command failed with status {code}"));
             }
             Some(Deploy { code: None, .. }) => {
-                Result::NoMeasure(vec!["it was ended before the deploy command was done".to_owned()])
+                reasons.push("it was ended before the deploy command was done".to_owned());
             }
         }
+        if reasons.is_empty() { Result::Kept } else { Result::NoMeasure(reasons) }
     }
 
     /// Seconds from where reports count; negative before the deploy began.
@@ -211,6 +212,7 @@ pub(super) mod tests {
                 lines: vec![(secs(2.9), "stopping <web-1>".to_owned())],
             }),
             interrupted: false,
+            unfinished: 0,
         }
     }
 

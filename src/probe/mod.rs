@@ -29,8 +29,8 @@ use deploy::Event;
 use live::Live;
 use measured::Measured;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::Path;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -44,6 +44,21 @@ const OTHER_FILES: u64 = 256;
 /// Open files that are asked for: no address has more ports.
 const MOST_FILES: u64 = 65_536;
 
+/// Where the result goes. Opened before anything else: a deploy is not to be repeated for a name that was
+/// mistyped.
+struct Files {
+    json_to_stdout: bool,
+    json: Option<Output>,
+    html: Option<Output>,
+}
+
+/// A file for a result.
+struct Output {
+    /// Its flag and its path.
+    name: String,
+    file: File,
+}
+
 /// Measures, reports, and returns the status to exit with.
 #[must_use]
 pub fn main(args: &Args) -> u8 {
@@ -56,6 +71,10 @@ pub fn main(args: &Args) -> u8 {
             return NO_MEASURE;
         }
     };
+    let mut files = match Files::open(&settings) {
+        Ok(files) => files,
+        Err(why) => return failed(&why),
+    };
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(why) => return failed(&format!("cannot start: {why}")),
@@ -63,7 +82,7 @@ pub fn main(args: &Args) -> u8 {
     match runtime.block_on(load::run(&settings, most_in_flight(), Live::new())) {
         Ok((mut measured, running)) => {
             read_reports(&settings, &mut measured);
-            end(&runtime, &settings, &measured, running)
+            end(&runtime, &mut files, &measured, running)
         }
         Err(why) => failed(&why),
     }
@@ -86,32 +105,27 @@ fn read_reports(settings: &Settings, measured: &mut Measured) {
 }
 
 /// Tells the result, and then lets a deploy command that still runs come to its end.
-fn end(runtime: &Runtime, settings: &Settings, measured: &Measured, running: Option<UnboundedReceiver<Event>>) -> u8 {
+fn end(runtime: &Runtime, files: &mut Files, measured: &Measured, running: Option<UnboundedReceiver<Event>>) -> u8 {
     let mut code = measured.result().code();
-    let json_to_stdout = settings.json.as_deref() == Some(Path::new("-"));
     let text = report::text::write(measured);
-    if json_to_stdout {
+    if files.json_to_stdout {
         put(io::stderr().lock(), &text);
+        put(io::stdout().lock(), &report::json::write(measured));
     } else {
         put(io::stdout().lock(), &text);
     }
-    if let Some(file) = &settings.json {
-        let json = report::json::write(measured);
-        if json_to_stdout {
-            put(io::stdout().lock(), &json);
-        } else {
-            code = save("--json", file, &json).unwrap_or(code);
-        }
+    if let Some(file) = &mut files.json {
+        code = file.save(&report::json::write(measured)).unwrap_or(code);
     }
-    if let Some(file) = &settings.html {
-        code = save("--html", file, &report::html::write(measured)).unwrap_or(code);
+    if let Some(file) = &mut files.html {
+        code = file.save(&report::html::write(measured)).unwrap_or(code);
     }
     if let Some(mut events) = running {
         complain("the deploy command still runs: waiting for it (Ctrl-C leaves it alone)");
         runtime.block_on(async {
             let mut live = Live::new();
             tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
+                () = load::stop_signal() => {}
                 () = async {
                     while let Some(Event::Said(_, line)) = events.recv().await {
                         live.said(&line);
@@ -132,9 +146,35 @@ fn most_in_flight() -> u64 {
     limit.saturating_sub(OTHER_FILES).max(1)
 }
 
-/// Writes a file; the status when that fails.
-fn save(flag: &str, file: &Path, text: &str) -> Option<u8> {
-    fs::write(file, text).err().map(|why| failed(&format!("{flag} {}: {why}", file.display())))
+// === impl Files ===
+
+impl Files {
+    fn open(settings: &Settings) -> Result<Self, String> {
+        let json_to_stdout = settings.json.as_deref() == Some(Path::new("-"));
+        let json = settings.json.as_ref().filter(|_| !json_to_stdout);
+        let json = json.map(|path| Output::open("--json", path)).transpose()?;
+        let html = settings.html.as_ref().map(|path| Output::open("--html", path)).transpose()?;
+        Ok(Self { json_to_stdout, json, html })
+    }
+}
+
+// === impl Output ===
+
+impl Output {
+    fn open(flag: &str, path: &Path) -> Result<Self, String> {
+        let name = format!("{flag} {}", path.display());
+        // What is in it stays until there is something better.
+        let file = File::options().write(true).create(true).truncate(false).open(path);
+        file.map(|file| Self { name: name.clone(), file }).map_err(|why| format!("{name}: {why}"))
+    }
+
+    /// Writes the file; the status when that fails.
+    fn save(&mut self, text: &str) -> Option<u8> {
+        // A pipe has no length to be set.
+        let _ = self.file.set_len(0);
+        let written = self.file.write_all(text.as_bytes());
+        written.err().map(|why| failed(&format!("{}: {why}", self.name)))
+    }
 }
 
 fn failed(why: &str) -> u8 {

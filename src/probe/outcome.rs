@@ -19,13 +19,13 @@ pub enum Class {
     Reset,
     /// The connection was closed before a byte of an answer, or what came was not HTTP.
     NoAnswer,
-    /// An answer began and the connection was closed before it was whole.
+    /// An answer began and the connection was closed before it was whole, or its body was broken.
     CutBody,
     /// No whole answer within the time limit.
     Timeout,
     /// A 502, 503 or 504 that a proxy in front made by itself.
     ProxyError,
-    /// A 5xx of the application.
+    /// A 5xx of the application, or what `--lost-if` says.
     AppError,
     /// The TLS handshake failed.
     Tls,
@@ -50,6 +50,8 @@ pub enum Seen {
     Closed(u64),
     /// The answer was not HTTP.
     NotHttp(String),
+    /// Its head was, and its body was not what the head announced.
+    BadBody(String),
     /// The time limit was over.
     TimedOut,
 }
@@ -119,7 +121,7 @@ impl Class {
             Self::CutBody => "the answer began and broke off",
             Self::Timeout => "no whole answer within the time limit",
             Self::ProxyError => "502, 503 or 504 made by a proxy in front",
-            Self::AppError => "5xx made by the application",
+            Self::AppError => "an error of the application: 5xx, or what --lost-if says",
             Self::Tls => "the TLS handshake failed",
             Self::Dns => "the name could not be resolved",
         }
@@ -155,6 +157,7 @@ pub fn judge(seen: &Seen, rules: &Rules) -> Verdict {
         Seen::Closed(0) => (Class::NoAnswer, "closed without an answer".to_owned()),
         Seen::Closed(received) => (Class::CutBody, format!("closed{}", after(*received))),
         Seen::NotHttp(why) => (Class::NoAnswer, format!("not an HTTP answer: {why}")),
+        Seen::BadBody(why) => (Class::CutBody, format!("the body is not HTTP: {why}")),
         Seen::TimedOut => (Class::Timeout, "no whole answer within the time limit".to_owned()),
     };
     Verdict::Sent(class, words)
@@ -241,6 +244,7 @@ mod tests {
             (Seen::Closed(0), Some(Class::NoAnswer)),
             (Seen::Closed(1), Some(Class::CutBody)),
             (Seen::NotHttp(words()), Some(Class::NoAnswer)),
+            (Seen::BadBody(words()), Some(Class::CutBody)),
             (Seen::TimedOut, Some(Class::Timeout)),
         ] {
             assert_eq!(class(&seen), expected, "{seen:?}");

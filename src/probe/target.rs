@@ -2,7 +2,7 @@
 
 use hyper::Uri;
 use hyper::header::HeaderValue;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 /// A URL that can be asked.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct Target {
     /// What the server's certificate has to be for: the host, or `--host`.
     pub server_name: String,
     /// An address that stands in for the name (`--resolve`).
-    pub address: Option<SocketAddr>,
+    pub address: Option<IpAddr>,
 }
 
 /// `--resolve HOST:PORT:ADDRESS`, as curl has it.
@@ -83,15 +83,34 @@ impl Target {
     /// Goes to the address that `--resolve` names for this host and port, if one does.
     #[must_use]
     pub fn resolved(mut self, resolves: &[Resolve]) -> Self {
-        let own = |resolve: &&Resolve| resolve.port == self.port && resolve.host.eq_ignore_ascii_case(&self.host);
-        if let Some(resolve) = resolves.iter().find(own) {
-            self.address = Some(SocketAddr::new(resolve.address, resolve.port));
+        if let Some(resolve) = resolves.iter().find(|resolve| resolve.is_for(&self)) {
+            self.address = Some(resolve.address);
         }
         self
+    }
+
+    /// The one address that it goes to, where no name has to be looked up.
+    #[must_use]
+    pub fn fixed(&self) -> Option<IpAddr> {
+        self.address.or_else(|| self.host.parse().ok())
     }
 }
 
 // === impl Resolve ===
+
+impl Resolve {
+    /// Whether it speaks of this target.
+    #[must_use]
+    pub fn is_for(&self, target: &Target) -> bool {
+        self.port == target.port && self.host.eq_ignore_ascii_case(&target.host)
+    }
+}
+
+impl std::fmt::Display for Resolve {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.host, self.port, self.address)
+    }
+}
 
 impl std::str::FromStr for Resolve {
     type Err = String;
@@ -162,7 +181,7 @@ mod tests {
         assert!(target.clone().with_host("a\nb").is_err() && target.clone().with_host("").is_err());
         let resolves =
             ["example.com:443:192.0.2.1", "EXAMPLE.com:8443:[2001:db8::1]"].map(|text| text.parse().unwrap());
-        assert_eq!(target.resolved(&resolves).address, Some("[2001:db8::1]:8443".parse().unwrap()));
+        assert_eq!(target.resolved(&resolves).address, Some("2001:db8::1".parse().unwrap()));
         for text in ["", "a:b", "a:80:", "a:80:example.com", "a:http:1.2.3.4"] {
             assert!(text.parse::<Resolve>().unwrap_err().contains("HOST:PORT:ADDRESS"), "{text}");
         }

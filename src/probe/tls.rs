@@ -9,8 +9,8 @@ use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{
-    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, crypto::verify_tls12_signature,
-    crypto::verify_tls13_signature,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    crypto::verify_tls12_signature, crypto::verify_tls13_signature,
 };
 
 /// Which certificates are trusted.
@@ -64,6 +64,26 @@ pub fn connector(trust: &Trust) -> io::Result<TlsConnector> {
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// Why there is no TLS, with what to do about it where that is not plain.
+#[must_use]
+pub fn words_of(error: &io::Error) -> String {
+    let words = error.to_string();
+    let why = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
+    let hint = match why {
+        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            "signed by nobody who is trusted here; --cacert FILE names who is"
+        }
+        // What `openssl req -x509` makes, if it is not told otherwise.
+        Some(Error::InvalidCertificate(CertificateError::Other(why)))
+            if why.to_string().contains("CaUsedAsEndEntity") =>
+        {
+            "a self-signed CA certificate, which no server can be trusted by; --insecure takes it"
+        }
+        _ => return words,
+    };
+    format!("invalid peer certificate: {hint}")
 }
 
 fn system() -> io::Result<RootCertStore> {

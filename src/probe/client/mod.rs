@@ -163,7 +163,7 @@ fn no_tls(error: &io::Error) -> Seen {
     match errno_of(error) {
         Some(errno) => Seen::Failed(errno, 0),
         None if error.kind() == io::ErrorKind::UnexpectedEof => Seen::Closed(0),
-        None => Seen::NoTls(error.to_string()),
+        None => Seen::NoTls(tls::words_of(error)),
     }
 }
 
@@ -192,7 +192,12 @@ async fn ask(
             }
             // Trailers.
             Ok(Err(_)) => {}
-            Err(error) => return Ok(explain(&connection.trace, &error, before)),
+            Err(error) => {
+                return Ok(match explain(&connection.trace, &error, before) {
+                    Seen::NotHttp(_) => Seen::BadBody(root(&error)),
+                    seen => seen,
+                });
+            }
         }
     }
     if let Some(pool) = pool {
@@ -213,4 +218,13 @@ fn explain(trace: &Trace, error: &hyper::Error, before: u64) -> Seen {
         None if now.closed => Seen::Closed(received),
         None => Seen::NotHttp(error.to_string()),
     }
+}
+
+/// What lies at the bottom of an error of hyper: the rest says no more than where it was seen.
+fn root(error: &hyper::Error) -> String {
+    let mut error: &dyn std::error::Error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
 }

@@ -4,7 +4,7 @@
 use super::super::args::Family;
 use super::super::target::Target;
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -35,11 +35,8 @@ impl Names {
 
     /// The addresses to try for a target, in their order.
     pub(super) async fn addresses(&self, target: &Target) -> Answer {
-        if let Some(address) = target.address {
-            return Ok(vec![address]);
-        }
-        if let Ok(address) = target.host.parse::<IpAddr>() {
-            return self.allowed(&target.host, vec![SocketAddr::new(address, target.port)]);
+        if let Some(address) = target.fixed() {
+            return Ok(vec![SocketAddr::new(address, target.port)]);
         }
         let key = (target.host.clone(), target.port);
         let entry = self.entries.lock().map(|mut entries| Arc::clone(entries.entry(key).or_default()));
@@ -58,11 +55,12 @@ impl Names {
     }
 
     fn allowed(&self, host: &str, mut addresses: Vec<SocketAddr>) -> Answer {
-        addresses.retain(|address| match self.family {
-            Family::Any => true,
-            Family::V4 => address.is_ipv4(),
-            Family::V6 => address.is_ipv6(),
-        });
-        if addresses.is_empty() { Err(format!("{host} has no address that may be used")) } else { Ok(addresses) }
+        addresses.retain(|address| self.family.has(address.ip()));
+        let kind = match self.family {
+            Family::Any => "",
+            Family::V4 => "IPv4 ",
+            Family::V6 => "IPv6 ",
+        };
+        if addresses.is_empty() { Err(format!("{host} has no {kind}address")) } else { Ok(addresses) }
     }
 }

@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 const MOST_LISTED: usize = 200;
 
 const STYLE: &str = "
-body { font: 15px/1.45 system-ui, 'DejaVu Sans', sans-serif; color: #1d2733; background: #fff; margin: 24px auto; max-width: 1120px; padding: 0 20px; }
+html { color-scheme: light dark; background: #fff; }
+body { font: 15px/1.45 system-ui, 'DejaVu Sans', sans-serif; color: #1d2733; margin: 24px auto; max-width: 1120px; padding: 0 20px; }
 h1 { font-size: 26px; margin: 0 0 4px; }
 h1.lost { color: #b71c1c; } h1.kept { color: #1b6b3a; } h1.none { color: #8a5a00; }
 h2 { font-size: 17px; margin: 28px 0 6px; }
@@ -25,6 +26,12 @@ table { border-collapse: collapse; margin: 6px 0; } th { text-align: left; font-
 td, th { padding: 2px 16px 2px 0; vertical-align: top; } td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .swatch { display: inline-block; width: 11px; height: 11px; margin-right: 6px; }
 tr.loss td { color: #b71c1c; font-weight: 600; }
+@media (prefers-color-scheme: dark) {
+html { background: #14181d; } body { color: #dbe2e9; }
+h1.lost, tr.loss td { color: #ff7b72; } h1.kept { color: #5fcf8a; } h1.none { color: #e3b341; }
+.what, th, svg .name, svg .mark { color: #9fb0c0; fill: #9fb0c0; } svg text { fill: #dbe2e9; } svg text.in { fill: #1d2733; }
+svg .lane { stroke: #14181d; } .warn { background: #3a2f0b; border-color: #7d6517; }
+}
 ";
 
 /// Writes it.
@@ -90,6 +97,14 @@ fn classes(page: &mut String, measured: &Measured) {
             class.name(),
             class.meaning()
         );
+    }
+    for (number, what) in [
+        (measured.tally.not_sent, "never sent: we ran out of something here"),
+        (measured.unfinished, "still on their way when it was cut short"),
+    ] {
+        if number > 0 {
+            let _ = writeln!(page, "<tr><td class=\"n\">{}</td><td>-</td><td>{what}</td></tr>", count(number));
+        }
     }
     *page += "</table>\n";
     if measured.tally.lost_reused > 0 {

@@ -31,6 +31,8 @@ struct Report<'a> {
     max_lost: u64,
     /// Requests that could not be sent, for want of something here.
     not_sent: u64,
+    /// Requests that were still on their way when it was cut short.
+    unfinished: u64,
     /// Of the lost, those on connections that had been used before.
     lost_on_kept_alive: u64,
     classes: BTreeMap<&'static str, u64>,
@@ -147,6 +149,7 @@ pub fn write(measured: &Measured) -> String {
         lost: all.lost(),
         max_lost: measured.max_lost,
         not_sent: tally.not_sent,
+        unfinished: measured.unfinished,
         lost_on_kept_alive: tally.lost_reused,
         classes: classes(&all),
         first_lost_s: tally.first_and_last.map(|(first, _)| at(first)),

@@ -46,6 +46,10 @@ fn classes(text: &mut String, measured: &Measured) {
             "-"
         );
     }
+    if measured.unfinished > 0 {
+        let _ =
+            writeln!(text, "{:>11}  {:<12} still on their way when it was cut short", count(measured.unfinished), "-");
+    }
     if measured.tally.lost_reused > 0 {
         let _ = writeln!(text, "\n{} of the lost were on kept-alive connections.", count(measured.tally.lost_reused));
     }

@@ -180,3 +180,13 @@ fn a_kept_connection_that_fails_is_told_apart() {
     assert!(lost > 0, "no connection was used twice");
     assert_eq!((probed.number("/classes/ok") + lost, probed.number("/lost_on_kept_alive")), (20, lost));
 }
+
+#[test]
+fn a_body_that_is_not_what_its_head_announced() {
+    let probed = all_end_in("cut_body", &[], |mut stream| {
+        request(&mut stream);
+        stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nbody\r\n").ok();
+        request(&mut stream);
+    });
+    assert!(probed.text.contains("the body is not HTTP"), "{}", probed.text);
+}

@@ -47,6 +47,31 @@ fn a_command_that_is_not_there_is_told() {
 }
 
 #[test]
+fn a_second_signal_leaves_a_deploy_that_hangs() {
+    let server = server(answering("200 OK", "", ""));
+    let directory = crate::support::files::tempdir();
+    let go = directory.file("go", "", 0o644);
+    let script = "trap '' TERM; while ! read -r go < \"$0\"; do sleep 0.1; done";
+    let mut probe = command(&[&server.url(), "--", "sh", "-c", script, &go]);
+    let mut child = probe.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    until("the deploy runs", || server.connections.load(Ordering::Relaxed) > 70);
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    // The report is the last before it waits for the deploy.
+    let mut report = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::iter::from_fn(|| {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut report, &mut line).ok().filter(|read| *read > 0 && line != "}\n")
+    })
+    .for_each(drop);
+    until("it ends", || {
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).is_err() || child.try_wait().unwrap().is_some()
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+    std::fs::write(&go, "go\n").unwrap();
+}
+
+#[test]
 fn a_deploy_outlives_an_interrupted_probe() {
     let server = server(answering("200 OK", "", ""));
     let script = "echo begun; while kill -0 $PPID; do sleep 0.1; read -r go < \"$0\" && break; done; echo done";

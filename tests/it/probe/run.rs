@@ -85,7 +85,7 @@ fn ipv6_is_asked_too() {
     let probed = probe(&[&[server.url().as_str()], &TWENTY[..]].concat());
     probed.assert_all("ok", 20);
     let probed = probe(&[&[server.url().as_str()], &TWENTY[..], &["-4"]].concat());
-    probed.assert_all("dns", 20);
+    assert!(probed.code == Some(2) && probed.text.contains("address of IPv6, and --ipv4"), "{}", probed.text);
 }
 
 #[test]
@@ -112,6 +112,59 @@ fn ctrl_c_ends_it_with_a_result() {
     let probed = probed(&child.wait_with_output().unwrap());
     assert!(probed.number("/sent") > 5 && probed.number("/lost") == 0 && probed.code == Some(0));
     assert!(probed.text.contains("ended early"), "{}", probed.text);
+}
+
+#[test]
+fn what_was_on_its_way_when_it_was_cut_short_is_in_no_class_and_is_told() {
+    let server = server(|mut stream| {
+        request(&mut stream);
+        request(&mut stream);
+    });
+    let mut probe = command(&[&server.url(), "--for", "1h", "--timeout", "1h"]);
+    let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    let stderr = std::sync::mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        let mut child = child;
+        let mut text = String::new();
+        for line in std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap())).map_while(Result::ok)
+        {
+            let _ = stderr.0.send(line.contains("waiting for"));
+            text = text + &line + "\n";
+        }
+        (child.wait_with_output().unwrap(), text)
+    });
+    until("a few requests", || server.connections.load(Ordering::Relaxed) > 5);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    assert!(stderr.1.iter().any(|waits| waits), "it waits for what is in flight, and says so");
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let (output, text) = reader.join().unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &json["sent"]), (Some(2), &Value::from(0)), "{text}");
+    assert!(json["unfinished"].as_u64() > Some(5) && text.contains("no request had come to its end"), "{text}");
+    assert!(text.contains("still on their way"), "{text}");
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_told_before_anything_is_deployed() {
+    let directory = files::tempdir();
+    let deployed = directory.path.join("deployed");
+    let server = server(answering("200 OK", "", ""));
+    for flag in ["--json", "--html"] {
+        let mut probe = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
+        probe.args(["probe", &server.url(), flag, "/no/such/file", "--", "touch"]).arg(&deployed);
+        let output = probe.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(&format!("{flag} /no/such/file: No such file")), "{text}");
+        assert!(output.stdout.is_empty() && !deployed.exists() && server.connections.load(Ordering::Relaxed) == 0);
+    }
+    // What is longer than the new result leaves nothing behind it.
+    let old = directory.file("old.json", "x".repeat(100_000), 0o644);
+    let mut probe = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
+    assert!(probe.args(["probe", &server.url(), "--json", &old]).args(TWENTY).output().unwrap().status.success());
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(old).unwrap()).unwrap();
+    assert_eq!(json["sent"], 20);
 }
 
 #[test]

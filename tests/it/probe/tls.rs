@@ -42,6 +42,9 @@ fn https_is_asked_and_its_certificate_checked() {
     let cacert = cert.to_str().unwrap();
     ask(&["--cacert", cacert]).assert_all("ok", 20);
     ask(&["--insecure"]).assert_all("ok", 20);
+    let untrusted = ask(&[]);
+    untrusted.assert_all("tls", 20);
+    assert!(untrusted.text.contains("signed by nobody who is trusted here; --cacert"), "{}", untrusted.text);
     // For another name; no TLS at all.
     ask(&["--cacert", cacert, "--host", "other.example"]).assert_all("tls", 20);
     let plain = super::server::server(|mut stream| {
