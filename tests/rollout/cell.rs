@@ -94,11 +94,17 @@ pub(crate) enum Expect {
 /// Between the stop and the change of the list in [`Balancer::Mesh`] and its like.
 pub(crate) const STALE: Duration = Duration::from_millis(2_500);
 
+/// Between two health checks of [`Balancer::Alb`].
+const CHECK_INTERVAL: Duration = Duration::from_millis(700);
+
 /// Longer than any balancer here takes to notice: health checks up to 2.1 s, lists 2.5 s.
 const DELAY: Duration = Duration::from_secs(4);
 
 /// Notice and the longest request, one after the other: for a server that cuts what is in flight.
 const DELAY_AND_REQUEST: Duration = Duration::from_secs(5);
+
+/// A stop timeout that ends within the drain after a delay of [`STALE`].
+const KILLED: Duration = Duration::from_secs(3);
 
 const PLAIN: Cell = Cell {
     part: Part::Short,
@@ -144,7 +150,6 @@ pub(crate) fn short() -> Vec<Cell> {
 /// The other parts: the better part of an hour.
 pub(crate) fn long() -> Vec<Cell> {
     let many = Cell { replacements: 10, rate: 120, ..PLAIN };
-    let second = Duration::from_secs(1);
     let mut cells = Vec::new();
     for balancer in Balancer::ALL {
         for stopper in
@@ -159,17 +164,20 @@ pub(crate) fn long() -> Vec<Cell> {
             cells.extend([Balancer::Alb, Balancer::Mesh].map(|balancer| Cell { balancer, ..cell.clone() }));
         }
     }
-    for (delay, note, expect) in [
-        (second, "delay below the notice", Expect::Something),
-        (STALE, "delay at the notice", Expect::Whatever),
-        (second * 4, "delay above the notice", Expect::Nothing),
-    ] {
-        let cell = Cell { part: Part::Matrix, delay, note, expect, ..many.clone() };
-        cells.extend([Balancer::Alb, Balancer::Mesh].map(|balancer| Cell { balancer, ..cell.clone() }));
+    for balancer in [Balancer::Alb, Balancer::Mesh] {
+        let notice = balancer.notice();
+        for (delay, note, expect) in [
+            (notice * 2 / 5, "delay below the notice", Expect::Something),
+            (notice, "delay at the notice", Expect::Whatever),
+            (DELAY, "delay above the notice", Expect::Nothing),
+        ] {
+            cells.push(Cell { part: Part::Matrix, balancer, delay, note, expect, ..many.clone() });
+        }
     }
-    let killed = Cell { part: Part::Matrix, grace: DELAY, note: "killed in the drain", ..many };
+    // Half a second of drain for what takes a second: what came last is cut.
+    let killed = Cell { part: Part::Matrix, delay: STALE, grace: KILLED, note: "killed in the drain", ..many };
     cells.push(Cell { expect: Expect::Something, ..killed });
-    let quiet = Cell { part: Part::Quiet, stopper: Stopper::LameduckQuiet, delay: second * 8, ..PLAIN };
+    let quiet = Cell { part: Part::Quiet, stopper: Stopper::LameduckQuiet, delay: DELAY * 2, ..PLAIN };
     cells.push(Cell { balancer: Balancer::Alb, replacements: 200, rate: 300, expect: Expect::Nothing, ..quiet });
     cells
 }
@@ -362,6 +370,12 @@ impl Balancer {
         self != Self::Alb
     }
 
+    /// How long it goes on sending to a backend that stops.
+    fn notice(self) -> Duration {
+        // Two failed checks: it takes from one to two intervals, beside the list that is always as late.
+        if self == Self::Alb { CHECK_INTERVAL * 2 } else { STALE }
+    }
+
     /// HAProxy's configuration, with empty places for so many backends.
     pub(crate) fn config(self, places: usize, health_port: u16) -> String {
         let http = self != Self::Kube;
@@ -382,7 +396,8 @@ impl Balancer {
         let mut check = String::new();
         if self == Self::Alb {
             text += " option httpchk GET /healthz\n http-check expect status 200\n";
-            check = format!(" check port {health_port} inter 700ms fall 2 rise 1");
+            let interval = CHECK_INTERVAL.as_millis();
+            check = format!(" check port {health_port} inter {interval}ms fall 2 rise 1");
         }
         for place in 1..=places {
             let _ = writeln!(text, " server s{place} 127.0.0.1:1 disabled{check}");

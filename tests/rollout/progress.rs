@@ -24,7 +24,11 @@ impl Progress {
         let longest = cells.iter().map(Cell::takes).max().unwrap_or_default();
         let jobs = u32::try_from(JOBS).unwrap_or(1);
         let replacements: usize = cells.iter().map(|cell| cell.replacements).sum();
-        eprintln!("{} cells, {replacements} replacements: {} or so", cells.len(), minutes(longest.max(planned / jobs)));
+        eprintln!(
+            "cells: {}, replacements: {replacements}; takes {} or so",
+            cells.len(),
+            minutes(longest.max(planned / jobs))
+        );
         Self { began: Instant::now(), done: 0, cells: cells.len(), planned, passed: Duration::ZERO }
     }
 
