@@ -1,6 +1,7 @@
 //! The run as a picture in a terminal: what was lost, over what happened meanwhile. Pure, plain ASCII.
 
 use super::measured::{Measured, distinct};
+use super::tally::Bucket;
 use crate::core::Phase;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -105,29 +106,20 @@ impl Scale {
         usize::try_from(column).unwrap_or(WIDTH).min(WIDTH)
     }
 
-    /// Lost requests by column, as bars.
+    /// Lost requests as bars, each column with those of the time around it.
+    #[allow(clippy::cast_precision_loss, reason = "few buckets")]
     fn bars(&self, text: &mut String, measured: &Measured) {
-        let (buckets, width) = (&measured.tally.buckets, measured.tally.width);
-        #[allow(clippy::cast_possible_truncation, reason = "a few columns")]
-        let column = self.length / WIDTH as u32;
-        let mut lost = [0_u64; WIDTH];
-        if column < width {
-            // Each column shows the bucket that it lies in: it has none for itself.
-            let mut middle = column / 2;
-            for lost in &mut lost {
-                let at = usize::try_from(middle.as_nanos() / width.as_nanos()).unwrap_or(usize::MAX);
-                *lost = buckets.get(at).map_or(0, |bucket| bucket.lost().into());
-                middle += column;
-            }
-        } else {
-            let mut from = Duration::ZERO;
-            for bucket in buckets {
-                lost[self.column(from + width / 2).min(WIDTH - 1)] += u64::from(bucket.lost());
-                from += width;
-            }
-        }
-        let most = lost.into_iter().max().unwrap_or(0).max(1);
-        let _ = writeln!(text, "lost per {:.2} s", column.max(width).as_secs_f64());
+        // As many whole buckets as a column is wide: of parts, one column would get one and the next two.
+        let width = measured.tally.width;
+        let column = self.length.as_nanos() / WIDTH as u128;
+        let together = usize::try_from(column.div_ceil(width.as_nanos())).unwrap_or(usize::MAX).max(1);
+        let sum = |some: &[Bucket]| some.iter().map(|bucket| u64::from(bucket.lost())).sum();
+        let sums: Vec<u64> = measured.tally.buckets.chunks(together).map(sum).collect();
+        let per = width.as_nanos() * together as u128;
+        let at = |place: usize| usize::try_from((column * place as u128 + column / 2) / per).unwrap_or(usize::MAX);
+        let lost: Vec<u64> = (0..WIDTH).map(|place| sums.get(at(place)).copied().unwrap_or(0)).collect();
+        let most = sums.into_iter().max().unwrap_or(0).max(1);
+        let _ = writeln!(text, "lost per {} s", together as f64 * width.as_secs_f64());
         for row in (1..=HEIGHT).rev() {
             let label = if row == HEIGHT { most.to_string() } else { String::new() };
             // A single lost request is a bar too.
@@ -191,7 +183,7 @@ mod tests {
         let drawn = draw(&sample());
         assert!(drawn.is_ascii() && drawn.lines().all(|line| line.len() <= 80 && line == line.trim_end()), "{drawn}");
         for line in [
-            "lost per 0.15 s\n        2 |                                 #\n",
+            "lost per 0.25 s\n        3 |                                 ##\n",
             "deploy                  |deploy====",
             "phase      _serving____",
             "readiness  _200",
@@ -213,7 +205,7 @@ mod tests {
         }
         let bottom = format!("|{}\n", "#".repeat(WIDTH));
         let drawn = draw(&sample);
-        assert!(drawn.contains("lost per 0.12 s") && drawn.contains(&bottom), "{drawn}");
+        assert!(drawn.contains("lost per 0.125 s") && drawn.contains(&bottom), "{drawn}");
     }
 
     #[test]

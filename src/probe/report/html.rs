@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 const MOST_LISTED: usize = 200;
 
 const STYLE: &str = "
-html { color-scheme: light dark; background: #fff; }
+html { color-scheme: light dark; background: #fff; --sent: #c8d0d8; }
 body { font: 15px/1.45 system-ui, 'DejaVu Sans', sans-serif; color: #1d2733; margin: 24px auto; max-width: 1120px; padding: 0 20px; }
 h1 { font-size: 26px; margin: 0 0 4px; }
 h1.lost { color: #b71c1c; } h1.kept { color: #1b6b3a; } h1.none { color: #8a5a00; }
@@ -27,7 +27,7 @@ td, th { padding: 2px 16px 2px 0; vertical-align: top; } td.n { text-align: righ
 .swatch { display: inline-block; width: 11px; height: 11px; margin-right: 6px; }
 tr.loss td { color: #b71c1c; font-weight: 600; }
 @media (prefers-color-scheme: dark) {
-html { background: #14181d; } body { color: #dbe2e9; }
+html { background: #14181d; --sent: #46525e; } body { color: #dbe2e9; }
 h1.lost, tr.loss td { color: #ff7b72; } h1.kept { color: #5fcf8a; } h1.none { color: #e3b341; }
 .what, th, svg .name, svg .mark { color: #9fb0c0; fill: #9fb0c0; } svg text { fill: #dbe2e9; } svg text.in { fill: #1d2733; }
 svg .lane { stroke: #14181d; } .warn { background: #3a2f0b; border-color: #7d6517; }

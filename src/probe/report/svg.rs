@@ -28,9 +28,6 @@ const LEAST_A_BAR: f64 = 20.0;
 /// The fewest bars, if a run is long enough for so many buckets.
 const LEAST_BARS: usize = 16;
 
-/// How many buckets a bar is for.
-const STEPS_OF_BARS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-
 /// Distances between the marks of the axis, in seconds.
 const STEPS: [f64; 16] =
     [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 21_600.0, 86_400.0];
@@ -53,7 +50,8 @@ struct Picture<'a> {
 /// The colour of a class: to be seen on white and on black.
 pub(super) const fn colour(class: Class) -> &'static str {
     match class {
-        Class::Ok => "#b9c3cd",
+        // Paler than the others, on white and on black.
+        Class::Ok => "var(--sent)",
         Class::Refused => "#c0392b",
         Class::Reset => "#e67e22",
         Class::NoAnswer => "#9b59b6",
@@ -219,15 +217,22 @@ impl Picture<'_> {
         self.y = y + 16.0;
     }
 
+    /// How many buckets a bar is for: enough requests, and as many in each, but never too few bars.
+    fn buckets_a_bar(&self) -> usize {
+        let tally = &self.measured.tally;
+        let each = |buckets: usize| self.measured.rate * tally.width.as_secs_f64() * units(buckets);
+        let room: Vec<usize> =
+            (0..7).map(|power| 1 << power).filter(|some| some * LEAST_BARS <= tally.buckets.len()).collect();
+        let enough = || room.iter().copied().filter(|some| each(*some) >= LEAST_A_BAR);
+        let best = enough().find(|some| each(*some).fract() < 1e-6).or_else(|| enough().next());
+        let fewest = tally.buckets.len().div_ceil(MOST_BARS);
+        best.or(room.last().copied()).unwrap_or(1).max(fewest)
+    }
+
     /// Requests per second: what was sent as a pale ground, what was lost before it.
     fn bars(&mut self) {
         let tally = &self.measured.tally;
-        let width = tally.width.as_secs_f64();
-        let enough =
-            STEPS_OF_BARS.into_iter().find(|buckets| self.measured.rate * width * units(*buckets) >= LEAST_A_BAR);
-        // A short run keeps some bars, however few requests there are in them.
-        let few = (tally.buckets.len() / LEAST_BARS).max(1);
-        let together = enough.unwrap_or(usize::MAX).min(few).max(tally.buckets.len().div_ceil(MOST_BARS));
+        let together = self.buckets_a_bar();
         let bars: Vec<Bucket> = tally
             .buckets
             .chunks(together)
@@ -337,5 +342,30 @@ impl Picture<'_> {
         };
         self.text(LEFT + (WIDTH - LEFT - RIGHT) / 2.0, bottom + 36.0, " class=\"mark\"", from);
         self.y = bottom + 40.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::measured::tests::sample;
+
+    #[test]
+    fn a_steady_rate_is_drawn_as_a_steady_rate() {
+        for (rate, seconds, buckets) in [
+            (50.0, 12, 4),
+            (60.0, 12, 4),
+            (300.0, 20, 2),
+            (2_000.0, 60, 2),
+            (50.0, 1, 1),
+            (1.0, 60, 16),
+            (50.0, 600, 20),
+        ] {
+            let mut sample = sample();
+            sample.rate = rate;
+            sample.tally.buckets = vec![Bucket::default(); seconds * 8];
+            let picture = Picture { measured: &sample, length: 1.0, y: 0.0, out: String::new() };
+            assert_eq!(picture.buckets_a_bar(), buckets, "{rate} a second for {seconds} s");
+        }
     }
 }
