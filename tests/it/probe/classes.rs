@@ -1,6 +1,6 @@
 //! One server for each way to fail a request.
 
-use super::server::{Probed, TWENTY, answer, answering, nobody, probe, request, reset, server};
+use super::server::{Probed, TWENTY, answer, answering, nobody, once, probe, request, reset, server};
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::sync::atomic::Ordering;
@@ -163,7 +163,7 @@ fn a_connection_that_is_closed_while_it_waits_costs_nothing() {
         answer(&mut stream, "200 OK", "", "done");
     });
     // Far apart: a request that crosses the close would be lost, and rightly.
-    let probed = probe(&[&server.url(), "--rate", "4", "--for", "2s", "--keep-alive", "100%"]);
+    let probed = once(&[&server.url(), "--rate", "4", "--for", "2s", "--keep-alive", "100%"]);
     probed.assert_all("ok", 8);
     assert_eq!(server.connections.load(Ordering::Relaxed), 8);
 }

