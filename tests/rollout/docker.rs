@@ -93,8 +93,9 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // What a deploy that failed has left in it.
-        if let Ok(left) = docker(&["ps", "-aq", "--filter", &format!("network={}", self.0)]) {
+        // What serves still, and what a deploy that failed has left. By their names: a server behind a
+        // sidecar is in the network of that container, not in this one.
+        if let Ok(left) = docker(&["ps", "-aq", "--filter", &format!("name=^{}-", self.0)]) {
             for id in left.split_whitespace() {
                 let _ = docker(&["rm", "--force", "--volumes", id]);
             }

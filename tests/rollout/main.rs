@@ -31,8 +31,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use table::Tried;
 
@@ -102,16 +102,22 @@ fn try_all(mut cells: Vec<Cell>, asked: &Asked) -> Result<Vec<String>> {
         }
         missing.is_none()
     });
+    // Ctrl-C goes to the probe as well; a cell that ends by it takes its containers away.
+    let stopped = Arc::new(AtomicBool::new(false));
+    for signal in [nix::libc::SIGINT, nix::libc::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stopped)).map_err(|why| why.to_string())?;
+    }
     let progress = Mutex::new(Progress::new(&cells));
     let next = AtomicUsize::new(0);
     let results: Vec<_> = cells.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
         for _ in 0..JOBS {
             scope.spawn(|| {
-                while let Some((cell, result)) = {
+                let take = || {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    cells.get(at).zip(results.get(at))
-                } {
+                    cells.get(at).zip(results.get(at)).filter(|_| !stopped.load(Ordering::Relaxed))
+                };
+                while let Some((cell, result)) = take() {
                     let tried = measure(cell, &files, asked.html.as_deref());
                     if let (Ok(mut progress), Ok(mut result)) = (progress.lock(), result.lock()) {
                         progress.done(cell, &tried);
@@ -131,7 +137,7 @@ fn try_all(mut cells: Vec<Cell>, asked: &Asked) -> Result<Vec<String>> {
                 wrong
             }
             Some(Err(why)) => Some(why),
-            None => Some("panicked".to_owned()),
+            None => Some("not tried".to_owned()),
         };
         failed.extend(wrong.map(|why| format!("{}: {why}", cell.name())));
     }

@@ -38,7 +38,8 @@ impl Progress {
         self.passed += cell.takes();
         let what = match tried {
             Ok(tried) => format!("{} of {} lost", tried.number("lost"), tried.number("sent")),
-            Err(why) => why.clone(),
+            // All of it comes at the end.
+            Err(why) => why.lines().next().unwrap_or_default().to_owned(),
         };
         let left = self.planned.saturating_sub(self.passed);
         let pace = self.began.elapsed().as_secs_f64() / self.passed.as_secs_f64().max(1.0);
