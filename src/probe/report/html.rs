@@ -205,6 +205,12 @@ mod tests {
     }
 
     #[test]
+    fn a_run_without_a_deploy_begins_at_zero() {
+        let page = write(&Measured { zero: std::time::Duration::ZERO, deploy: None, ..sample() });
+        assert!(page.contains(">0 s<") && !page.contains("-0 s"), "{page}");
+    }
+
+    #[test]
     fn every_lost_request_is_drawn_and_told_with_its_phase() {
         let page = write(&sample());
         assert_eq!(page.matches("<circle").count(), 3);

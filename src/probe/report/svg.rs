@@ -310,7 +310,8 @@ impl Picture<'_> {
             WIDTH - RIGHT
         );
         let zero = self.measured.zero.as_secs_f64();
-        let mut mark = -(zero / step).floor() * step;
+        // Not "-0".
+        let mut mark = 0.0 - (zero / step).floor() * step;
         while mark + zero <= self.length {
             let x = self.x(Duration::from_secs_f64((mark + zero).max(0.0)));
             let _ = writeln!(
