@@ -1,4 +1,4 @@
-//! A first stop to watch: `cargo run --example first_stop`, about six seconds, nothing to install.
+//! A first stop to watch: `cargo run --example first_stop`, about seven seconds, nothing to install.
 //!
 //! A tiny HTTP server runs under lameduck. A balancer, which is this program, sends it requests the
 //! whole time. Then the server is stopped as a platform stops a container: SIGTERM. The balancer
@@ -79,12 +79,12 @@ fn show() -> Result<(), Box<dyn Error>> {
         NOTICE.as_secs_f64(),
     );
     let plain = watch("1. Stopped at once", &["--drain-timeout", "3s"])?;
-    let delayed = watch("2. Stopped after a delay", &["--delay", "2s", "--drain-timeout", "3s"])?;
+    let delayed = watch("2. Stopped after a delay", &["--delay", "3s", "--drain-timeout", "3s"])?;
     let (lost_plain, lost_delayed) = (lost(&plain), lost(&delayed));
     println!(
         "Without a delay {lost_plain} of {} requests were lost: all that were sent between the stop and the moment\n\
          the balancer noticed. With a delay that is longer than that, {lost_delayed} of {} were lost.\n\n\
-         Next: lameduck --delay 2s --explain   shows what would happen, and when\n",
+         Next: lameduck --delay 3s --explain   shows what would happen, and when\n",
         plain.requests.len(),
         delayed.requests.len(),
     );

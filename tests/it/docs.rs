@@ -25,17 +25,30 @@ fn words(text: &str, prefix: &str, goes_on: fn(char) -> bool) -> BTreeSet<String
     all.map(str::to_owned).collect()
 }
 
+/// Its flags, long and short.
 fn flags(text: &str) -> BTreeSet<String> {
-    words(text, "--", |c| c.is_ascii_lowercase() || c == '-')
+    let mut all = words(text, "-", |c| c.is_ascii_alphanumeric() || c == '-');
+    all.retain(|word| match word.as_bytes() {
+        [b'-', short] => short.is_ascii_alphanumeric(),
+        [b'-', b'-', first, ..] => first.is_ascii_lowercase(),
+        _ => false,
+    });
+    all
 }
 
 fn variables(text: &str) -> BTreeSet<String> {
     words(text, "LAMEDUCK_", |c| c.is_ascii_uppercase() || c == '_')
 }
 
-/// The rows of the table under a heading, each as its cells.
+/// What stands under a heading, to the next of its kind.
+fn section<'a>(text: &'a str, heading: &str) -> &'a str {
+    let (_, rest) = text.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no {heading}"));
+    rest.split_once("\n## ").map_or(rest, |(section, _)| section)
+}
+
+/// The rows of the first table under a heading, each as its cells.
 fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
-    let (_, section) = text.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no {heading}"));
+    let section = section(text, heading);
     let rows = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
     let cells = |row: &str| row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect();
     rows.skip(2).map(cells).collect()
@@ -48,6 +61,53 @@ fn the_readme_lists_the_flags_and_variables_of_the_help_page_and_no_others() {
     let column = |at: usize| rows.iter().map(|row| row[at].clone()).collect::<Vec<_>>().join("\n");
     assert_eq!(flags(&column(0)), flags(&help));
     assert_eq!(variables(&column(1)), variables(&help));
+}
+
+#[test]
+fn the_readme_names_the_flags_of_each_desk_tool_where_it_tells_of_it_and_no_others() {
+    let readme = read("README.md");
+    // Of lameduck itself, and of the programs that stand in front of the tools or build them.
+    let mut others = flags(&String::from_utf8(lameduck(&["--help"], &[]).stdout).unwrap());
+    others.extend(["--cluster", "--services", "--names", "--target-group-arn", "-f"].map(str::to_owned));
+    for (tool, heading) in [
+        ("check", "## Checking a deployment"),
+        ("plan", "## Planning a deployment"),
+        ("probe", "## Measuring a deploy"),
+    ] {
+        let help = Command::new(env!("CARGO_BIN_EXE_lameduckctl")).args([tool, "--help"]).output().unwrap();
+        let known = flags(&String::from_utf8(help.stdout).unwrap());
+        let named = flags(section(&readme, heading));
+        let missing: Vec<_> =
+            known.difference(&named).filter(|flag| !["-h", "--help"].contains(&flag.as_str())).collect();
+        assert!(missing.is_empty(), "{heading} lacks {missing:?}");
+        let stale: Vec<_> = named.iter().filter(|flag| !known.contains(*flag) && !others.contains(*flag)).collect();
+        assert!(stale.is_empty(), "{heading} has {stale:?}");
+    }
+}
+
+#[test]
+fn every_link_of_the_documentation_leads_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let examples = fs::read_dir(root.join("examples")).unwrap().map(|entry| entry.unwrap().path().join("README.md"));
+    let mut files: Vec<_> = examples.filter(|file| file.exists()).collect();
+    files.push(root.join("README.md"));
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let anchors: BTreeSet<String> = text.lines().filter(|line| line.starts_with('#')).map(anchor).collect();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
+            let leads = match link.strip_prefix('#') {
+                Some(anchor) => anchors.contains(anchor),
+                None => link.starts_with("https://") || file.with_file_name(link).exists(),
+            };
+            assert!(leads, "{}: {link}", file.display());
+        }
+    }
+}
+
+/// What a heading is called in links to it.
+fn anchor(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase();
+    words.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>().replace(' ', "-")
 }
 
 #[test]
