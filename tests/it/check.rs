@@ -17,6 +17,7 @@ fn the_examples_for_docker_and_compose_pass_with_nothing_to_say() {
         &["examples/nginx/Dockerfile"],
         &["examples/compose/compose.yaml"],
         &["examples/compose/compose.yaml", "examples/nginx/Dockerfile"],
+        &["examples/drop-in/compose.yaml"],
         &["examples/ecs/task-definition.json", "examples/nginx/Dockerfile"],
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));

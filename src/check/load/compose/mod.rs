@@ -98,6 +98,9 @@ fn service(name: &str, place: crate::check::source::Place, node: &Rc<Node>, read
     if let Some(init) = reader.value(node, "init", switch) {
         container.init = init;
     }
+    if let Some(volume) = over_dockers_init(node) {
+        container.init = Fact::derived("a volume lies over Docker's own init", "init", false, Some(volume.place));
+    }
     pre_stop(node, &mut container, reader);
     check(node, &mut container, reader);
     let deploy = said(node, "deploy").filter(|deploy| matches!(deploy.kind, Kind::Map(_)));
@@ -116,6 +119,16 @@ fn service(name: &str, place: crate::check::source::Place, node: &Rc<Node>, read
         rollout: deploy.and_then(|deploy| rollout(deploy, reader)),
         reset: reset(node),
     }
+}
+
+/// The volume that puts another program where Docker has its own init: with `init: true` that one is PID 1.
+fn over_dockers_init(node: &Node) -> Option<&Node> {
+    const INIT: &str = "/sbin/docker-init";
+    let is_there = |volume: &&Rc<Node>| match volume.text() {
+        Some(short) => short.split(':').nth(1) == Some(INIT),
+        None => volume.get("target").and_then(|target| target.text()) == Some(INIT),
+    };
+    said(node, "volumes")?.items().iter().find(is_there).map(Rc::as_ref)
 }
 
 /// What of a service in another file counts no more. In a single file there is nothing to take away.
