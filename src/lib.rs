@@ -2,7 +2,7 @@
 //!
 //! [`core`] decides, [`run`] performs and waits, [`sys`] holds every call into the kernel, [`cli`]
 //! reads what was asked for, [`log`] tells what happened, [`json`] writes it for programs, [`http`]
-//! reads requests and addresses, [`exit`] names the statuses.
+//! reads requests and addresses, [`ask`] asks a lameduck that runs, [`exit`] names the statuses.
 //!
 //! With the feature `ctl`, for the desk and for CI: `ctl` is the command line of `lameduckctl`, `check`
 //! holds the files of a deployment against each other, `plan` computes the numbers that are in them,

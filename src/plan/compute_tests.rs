@@ -1,3 +1,5 @@
+//! The numbers of a plan, from flags alone.
+
 use super::*;
 use crate::check::settings::Given;
 use crate::plan::{Flags, ask};

@@ -1,3 +1,5 @@
+//! What reports of real stops come to.
+
 use super::*;
 use std::fs;
 

@@ -1,3 +1,5 @@
+//! What runs as PID 1, told from the words of many ways to start a server.
+
 use super::*;
 use crate::check::fact::Origin;
 use crate::check::model::{Platform, Variable, Words};

@@ -1,3 +1,5 @@
+//! YAML and JSON as they are written in the wild, and what no tree may be made of.
+
 use super::*;
 use crate::check::source::{Source, Sources};
 use std::fmt::Write as _;
