@@ -168,9 +168,19 @@ fn last(outcome: &str, report: &Rc<Node>, delay: Option<Duration>) -> Result<Las
     let (request, connection) = (seconds(traffic, "last_request_s"), seconds(traffic, "last_connection_s"));
     let connections_only = text(traffic, "source") == "proc";
     let at = if connections_only { connection } else { request.max(connection) };
-    let at = at.ok_or_else(|| "no traffic was seen".to_owned())?;
     let planned = text(traffic, "ended") == "delay";
-    Ok(Last { at, delay, cut: planned && delay.saturating_sub(at) < STILL_ARRIVING, connections_only })
+    let cut = at.is_some_and(|at| planned && delay.saturating_sub(at) < STILL_ARRIVING);
+    // What was seen last is not what came last then, unless it is late already.
+    if !cut && seconds(traffic, "margin_s").is_none() && is_shared(traffic) {
+        return Err("connections came, and whose they were could not be told".to_owned());
+    }
+    let at = at.ok_or_else(|| "no traffic was seen".to_owned())?;
+    Ok(Last { at, delay, cut, connections_only })
+}
+
+/// Whether others shared the network namespace, and it accepted anything.
+fn is_shared(traffic: &Rc<Node>) -> bool {
+    traffic.get("namespace_opens").is_some_and(|opens| opens.number().is_ok_and(|opens| opens > 0))
 }
 
 fn seconds(node: &Rc<Node>, key: &str) -> Option<Duration> {

@@ -68,6 +68,31 @@ fn where_requests_still_came_the_end_is_not_known() {
     assert!(judged.told().contains("still arriving"), "{}", judged.told());
 }
 
+/// A report of a stop in a shared network namespace, without a margin.
+fn report_of_a_shared_one(last: &str, opens: u32) -> String {
+    report(last, "10.0", &format!(",\"margin_s\":null,\"namespace_opens\":{opens}"))
+}
+
+#[test]
+fn a_stop_without_a_margin_is_no_proof_of_a_small_delay() {
+    let judged = |last| {
+        let (seen, _) =
+            read_texts(&format!("shared-{last}"), &[&report_of_a_shared_one(last, 6), &report("7.0", "10.0", "")]);
+        (seen.stops[0].last.clone(), seen.judge().unwrap())
+    };
+    for last in ["0.25", "null"] {
+        let (stop, judged) = judged(last);
+        assert!(stop.unwrap_err().contains("could not be told"), "{last}");
+        assert_eq!((judged.stops, judged.earliest), (1, seconds(7.0)), "{last}");
+    }
+    // Requests that still came when it ended are proof enough that it was too small.
+    let (_, judged) = judged("9.5");
+    assert_eq!((judged.stops, judged.cut), (2, 1));
+    // And where nothing came that might have been one, nothing is left to doubt.
+    let (seen, _) = read_texts("shared-quiet", &[&report_of_a_shared_one("null", 0)]);
+    assert_eq!(seen.stops[0].last, Err("no traffic was seen".to_owned()));
+}
+
 #[test]
 fn a_quiet_end_is_no_cut() {
     let text = report("9.5", "10.0", "").replace("\"ended\":\"delay\"", "\"ended\":\"quiet\"");

@@ -69,6 +69,8 @@ pub struct Traffic {
     fresh: u64,
     /// Connections that were counted and never seen.
     unseen: u64,
+    /// Those of them that may have been others', since the last request.
+    unattributed: Option<Unattributed>,
     requests: u64,
     rows: Vec<Row>,
     /// The samples of the last second: when, and how many requests they brought.
@@ -117,6 +119,16 @@ pub struct Row {
     pub requests: u32,
 }
 
+/// Connections that a shared network namespace accepted and that were gone before anybody looked: the
+/// server's or another's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unattributed {
+    /// How many.
+    pub connections: u64,
+    /// When the last one was counted: after the stop signal.
+    pub last: Duration,
+}
+
 /// What is known once it is over. Times are those after the stop signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
@@ -136,8 +148,11 @@ pub struct Evidence {
     pub last_connection: Option<Duration>,
     /// When the last request came.
     pub last_request: Option<Duration>,
+    /// Connections that came after the last request and may have brought another; `None` when there were
+    /// none.
+    pub unattributed: Option<Unattributed>,
     /// How long before the planned end of the delay the last request came; `None` when there was none,
-    /// or the delay did not run its course.
+    /// when a later one may have come unseen, or when the delay did not run its course.
     pub margin: Option<Duration>,
     /// Connections that the server had yet to accept when it was sent its graceful signal.
     pub accept_queue_at_signal: Option<u32>,
@@ -190,6 +205,7 @@ impl Traffic {
             opens,
             fresh: 0,
             unseen: 0,
+            unattributed: None,
             requests: 0,
             rows: Vec::new(),
             recent: VecDeque::new(),
@@ -286,20 +302,14 @@ impl Traffic {
         let opened = opens.zip(self.opens).map_or(0, |(opens, before)| opens.saturating_sub(before));
         self.opens = opens.or(self.opens);
         self.fresh += u64::from(fresh);
-        // Connections that were accepted and gone again before they could be seen. The count is read
-        // before the connections are, so that none is taken for unseen that is about to be seen.
-        let unseen = match self.opens.zip(self.opens_at_first) {
-            Some((opens, at_first)) if self.alone => opens.saturating_sub(at_first).saturating_sub(self.fresh),
-            _ => 0,
-        };
-        let newly_unseen = u32::try_from(unseen.saturating_sub(self.unseen)).unwrap_or(u32::MAX);
-        self.unseen = self.unseen.max(unseen);
-
+        let newly_unseen = self.count_unseen();
+        let (newly_unseen, elsewhere) = if self.alone { (newly_unseen, 0) } else { (0, newly_unseen) };
         let unseen_at = (newly_unseen > 0).then_some(now);
         // Who shares the namespace may be a client of ours: nothing says that he is not.
         let opened_at = (opened > 0).then_some(now);
         let active_at = last_received.max(last_connection).max(unseen_at).max(opened_at);
-        if active_at.is_some() {
+        // Where connections are not counted, one may have come and gone.
+        if active_at.is_some() || opens.is_none() {
             self.first_activity = self.first_activity.or(active_at);
             self.silent_samples = 0;
             self.last_activity = self.last_activity.max(active_at);
@@ -311,6 +321,12 @@ impl Traffic {
         self.last_connection = self.last_connection.max(last_connection).max(unseen_at);
         if requests > 0 {
             self.last_request = self.last_request.max(last_received).max(unseen_at);
+            // What came between the same two samples came as late, as far as can be told.
+            self.unattributed = None;
+        } else if elsewhere > 0 {
+            let before = self.unattributed.map_or(0, |unattributed| unattributed.connections);
+            let connections = before + u64::from(elsewhere);
+            self.unattributed = Some(Unattributed { connections, last: now.saturating_sub(self.began) });
         }
         self.add_to_rows((before + now) / 2, connections, requests);
         self.recent.push_back((now, requests));
@@ -318,6 +334,20 @@ impl Traffic {
             self.recent.pop_front();
         }
         shown
+    }
+
+    /// How many more connections were accepted and gone again before they could be seen. The count is
+    /// read before the connections are, so that none is taken for unseen that is about to be seen.
+    fn count_unseen(&mut self) -> u32 {
+        let unseen = self.opened().unwrap_or(0).saturating_sub(self.fresh);
+        let new = unseen.saturating_sub(self.unseen);
+        self.unseen += new;
+        u32::try_from(new).unwrap_or(u32::MAX)
+    }
+
+    /// Connections that the namespace accepted since the stop signal.
+    fn opened(&self) -> Option<u64> {
+        self.opens.zip(self.opens_at_first).map(|(opens, at_first)| opens.saturating_sub(at_first))
     }
 
     fn add_to_rows(&mut self, at: Tick, connections: u32, requests: u32) {
@@ -360,7 +390,7 @@ impl Traffic {
     pub fn evidence(&self, now: Tick, delay: Duration, ends: Tick) -> Evidence {
         let after = |at: Tick| at.saturating_sub(self.began);
         let (over_at, ended, in_last_second) = self.delay_over.unwrap_or((now, Ended::Died, 0));
-        let opened = self.opens.zip(self.opens_at_first).map(|(opens, at_first)| opens.saturating_sub(at_first));
+        let opened = self.opened();
         let counts_requests = self.source == Source::SockDiag;
         let last_request = self.last_request.map(after);
         let ran_its_course = matches!(ended, Ended::Delay | Ended::Quiet);
@@ -374,8 +404,9 @@ impl Traffic {
             per_second: self.rows.clone(),
             last_connection: self.last_connection.map(after),
             last_request: last_request.filter(|_| counts_requests),
+            unattributed: self.unattributed,
             margin: last_request
-                .filter(|_| counts_requests && ran_its_course)
+                .filter(|_| counts_requests && ran_its_course && self.unattributed.is_none())
                 .map(|last| after(ends).saturating_sub(last)),
             accept_queue_at_signal: self.told.map(|(_, shown)| shown.accept_queue),
             owed_at_signal: self.told.filter(|_| counts_requests).map(|(_, shown)| shown.owed),

@@ -46,9 +46,9 @@ impl Traffic {
     /// Whether the delay that began at `delay_began` may end, by the sample just taken at `now`.
     #[must_use]
     pub fn is_quiet(&self, now: Tick, delay_began: Tick, quiet: &Quiet) -> bool {
-        // Without the counters or the namespace's count of connections some traffic cannot be seen.
-        let sees_all = self.source == super::Source::SockDiag && self.opens.is_some();
-        let Some(last) = self.last_activity.filter(|_| sees_all) else { return false };
+        // Without the counters some traffic cannot be seen.
+        let sees_requests = self.source == super::Source::SockDiag;
+        let Some(last) = self.last_activity.filter(|_| sees_requests) else { return false };
         now.saturating_sub(delay_began) >= quiet.min_delay
             && self.first_activity.is_some_and(|first| last.saturating_sub(first) > LONGEST_BURST)
             && self.silent_samples >= LEAST_SILENT_SAMPLES

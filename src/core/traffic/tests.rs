@@ -1,5 +1,7 @@
 //! Samples in virtual time, and what is made of them.
 
+mod shared;
+
 use super::verdict::Verdict;
 use super::*;
 use crate::core::fixtures::{ms, secs};

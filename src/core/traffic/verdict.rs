@@ -1,7 +1,7 @@
 //! What the evidence says about the delay, in words.
 
 use super::quiet::is_no_chance;
-use super::{Evidence, Source};
+use super::{Evidence, Source, Unattributed};
 use crate::core::duration::Written;
 use std::fmt;
 use std::time::Duration;
@@ -61,14 +61,7 @@ impl fmt::Display for Verdict<'_> {
                     self.signal
                 );
             }
-            (_, None) if self.evidence.source == Source::Proc => self.last_connection(f)?,
-            (_, None) => match self.evidence.namespace_opens {
-                Some(opens @ 1..) => write!(
-                    f,
-                    "no traffic seen, but {opens} connections in this network namespace, which others use too"
-                )?,
-                _ => f.write_str("no traffic seen")?,
-            },
+            (_, None) => self.without_requests(f)?,
             (Ended::Delay, Some(_)) if in_last_second > 0 => {
                 return write!(
                     f,
@@ -77,8 +70,10 @@ impl fmt::Display for Verdict<'_> {
                 );
             }
             (Ended::Delay, Some(last)) => {
-                let margin = self.evidence.margin.unwrap_or_default();
                 self.last_request(f, last)?;
+                let Some(margin) = self.evidence.margin else {
+                    return f.write_str(": the delay cannot be judged");
+                };
                 write!(f, "; delay {} left {} of margin", Written(delay), Seconds(margin))?;
                 if !is_no_chance(margin, delay_over, requests) {
                     let s = if requests == 1 { "" } else { "s" };
@@ -106,17 +101,39 @@ impl fmt::Display for Verdict<'_> {
 
 impl Verdict<'_> {
     fn last_request(&self, f: &mut fmt::Formatter<'_>, last: Duration) -> fmt::Result {
-        write!(f, "last request {} after {}", Seconds(last), self.signal)
+        write!(f, "last request {} after {}", Seconds(last), self.signal)?;
+        self.unattributed(f, "more ")
     }
 
-    /// Where only connections are seen.
-    fn last_connection(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// No request was seen, or none can be.
+    fn without_requests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let only_connections = self.evidence.source == Source::Proc;
         match self.evidence.last_connection {
-            Some(last) => {
-                write!(f, "last connection {} after {}, and requests cannot be seen here", Seconds(last), self.signal)
-            }
-            None => f.write_str("no new connection seen, and requests cannot be seen here"),
+            Some(last) => write!(f, "last connection {} after {}", Seconds(last), self.signal)?,
+            None if only_connections => f.write_str("no new connection seen")?,
+            None if self.evidence.unattributed.is_some() => f.write_str("no request seen")?,
+            None => f.write_str("no traffic seen")?,
         }
+        if only_connections {
+            f.write_str(", and requests cannot be seen here")?;
+        } else if self.evidence.last_connection.is_some() {
+            f.write_str(", without a request")?;
+        }
+        self.unattributed(f, "")
+    }
+
+    /// What may have been the server's.
+    fn unattributed(&self, f: &mut fmt::Formatter<'_>, more: &str) -> fmt::Result {
+        let Some(Unattributed { connections, last }) = self.evidence.unattributed else { return Ok(()) };
+        let (s, the_last, they_were) =
+            if connections == 1 { ("", "", "it was") } else { ("s", "the last ", "they were") };
+        write!(
+            f,
+            ", but {connections} {more}connection{s} came to this network namespace, {the_last}{} after {}, \
+             and whose {they_were} cannot be told",
+            Seconds(last),
+            self.signal
+        )
     }
 }
 

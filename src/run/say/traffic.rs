@@ -41,21 +41,24 @@ impl Say {
         }
     }
 
-    /// What came during the delay, now that it is over. That nothing came is hardly news.
+    /// What came during the delay, now that it is over. That nothing came is hardly news; that something
+    /// may have come is.
     pub(in crate::run) fn traffic(&mut self, evidence: &Evidence, signal: &str) {
-        let seen = evidence.last_request.is_some() || evidence.last_connection.is_some();
-        if !seen && !self.debugs() {
+        let came =
+            evidence.last_request.is_some() || evidence.last_connection.is_some() || evidence.unattributed.is_some();
+        if !came && !self.debugs() {
             return;
         }
         self.wake();
         let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
         let verdict = Verdict { evidence, signal };
         let (phase, elapsed) = (Phase::LameDuck.name(), evidence.delay_over.as_secs_f64());
-        if seen {
+        if came {
             info!(
                 phase,
                 requests = evidence.requests,
                 new_connections = evidence.new_connections,
+                namespace_opens = evidence.namespace_opens,
                 last_request_s = seconds(evidence.last_request),
                 margin_s = seconds(evidence.margin),
                 elapsed_s = elapsed,
