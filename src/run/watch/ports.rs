@@ -13,7 +13,7 @@ pub(super) struct Found {
     pub(super) ports: Vec<u16>,
     /// The families in which they are listened on, and so those of their connections.
     pub(super) families: Vec<u8>,
-    /// Nobody listens in this network namespace on any other, but for ourselves.
+    /// Nobody listens in this network namespace on any other, but for ourselves and Docker.
     pub(super) alone: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn choose(mut listeners: Vec<Listener>, given: &[u16], own_pid: Pid) 
         }
         new
     });
-    let alone = listeners.iter().all(|listener| ports.contains(&listener.port));
+    let alone = listeners.iter().all(|listener| listener.resolver || ports.contains(&listener.port));
     // Of a port that nobody listens on (yet) it is not known.
     let listened_on = |family: u8, port: &u16| listeners.iter().any(|l| l.port == *port && l.family == family);
     let unknown = ports.iter().any(|port| !FAMILIES.into_iter().any(|family| listened_on(family, port)));

@@ -1,6 +1,7 @@
 //! `/proc/net`, for what the socket diagnostics do not tell, and in their place where they are not to
 //! be had.
 
+use super::sock_diag::RESOLVER;
 use std::fs::File;
 use std::io::{self, Read as _};
 
@@ -13,6 +14,8 @@ pub(super) struct Line {
     pub(super) state: State,
     /// The port on our side.
     pub(super) port: u16,
+    /// Whether the address on our side is [`RESOLVER`].
+    pub(super) resolver: bool,
     /// Bytes to be read; of a listening socket the connections to be accepted.
     pub(super) receive_queue: u32,
     /// The user who made it.
@@ -70,7 +73,7 @@ impl Reading {
 fn line_of(line: &[u8]) -> Option<Line> {
     let text = std::str::from_utf8(line).ok()?;
     let mut fields = text.split_ascii_whitespace();
-    let (_, port) = fields.nth(1)?.rsplit_once(':')?;
+    let (address, port) = fields.nth(1)?.rsplit_once(':')?;
     let state = fields.nth(1)?;
     let (_, receive_queue) = fields.next()?.split_once(':')?;
     Some(Line {
@@ -80,6 +83,8 @@ fn line_of(line: &[u8]) -> Option<Line> {
             _ => State::Other,
         },
         port: u16::from_str_radix(port, 16).ok()?,
+        // As a number of this machine's, made of what is in the order of the network.
+        resolver: address.len() == 8 && u32::from_str_radix(address, 16).is_ok_and(|a| a.to_ne_bytes() == RESOLVER),
         receive_queue: u32::from_str_radix(receive_queue, 16).ok()?,
         uid: fields.nth(2)?.parse().ok()?,
         inode: fields.nth(1)?.parse().ok()?,
@@ -122,7 +127,8 @@ mod tests {
     #[test]
     fn a_table_reads_alike_in_pieces_of_any_size() {
         let lines = read(TABLE, 100_000);
-        let listening = Line { state: State::Listening, port: 8_080, receive_queue: 3, uid: 33, inode: 52_417 };
+        let (state, resolver) = (State::Listening, false);
+        let listening = Line { state, port: 8_080, resolver, receive_queue: 3, uid: 33, inode: 52_417 };
         assert_eq!(lines.len(), 3);
         assert_eq!(lines[0], listening);
         assert_eq!((lines[1].state, lines[1].receive_queue, lines[1].inode), (State::Connected, 18, 0));
@@ -130,6 +136,14 @@ mod tests {
         for piece in [1, 2, 7, 64, 150] {
             assert_eq!(read(TABLE, piece), lines, "{piece}");
         }
+    }
+
+    #[test]
+    fn dockers_resolver_is_known_by_its_address() {
+        let address = u32::from_ne_bytes(RESOLVER);
+        let line = format!(" 0: {address:08X}:AE2B 00000000:0000 0A 0:0 0:0 0 0 0 348356 1\n");
+        assert!(read(&line, 64)[0].resolver);
+        assert!(!read(TABLE, 64).iter().any(|line| line.resolver));
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub(super) mod states {
     pub(in crate::run::watch) const LISTENING: u32 = 1 << 10;
 }
 
+/// Where Docker's own resolver listens in every container of a network that a user made (all of
+/// compose), on a port that it picks. Names are asked for by UDP, so that hardly ever anybody connects.
+pub(super) const RESOLVER: [u8; 4] = [127, 0, 0, 11];
+
 const LISTEN: u8 = 10;
 const HEADER: usize = 16;
 const REQUEST: usize = HEADER + 56;
@@ -60,6 +64,8 @@ pub(super) struct Socket {
     pub(super) listens: bool,
     /// The port on our side.
     pub(super) port: u16,
+    /// Whether the address on our side is [`RESOLVER`].
+    pub(super) resolver: bool,
     /// The kernel's own name for it, never used twice.
     pub(super) cookie: u64,
     /// Bytes to be read; of a listening socket the connections to be accepted.
@@ -129,6 +135,7 @@ fn socket(body: &[u8]) -> Option<Socket> {
         family: *body.first()?,
         listens: *body.get(1)? == LISTEN,
         port: body.get(4..6)?.try_into().map(u16::from_be_bytes).ok()?,
+        resolver: body.get(8..24)? == [&RESOLVER[..], &[0; 12]].concat(),
         cookie: long(body, 44)?,
         receive_queue: number(body, 56)?,
         uid: number(body, 64)?,

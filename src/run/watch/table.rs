@@ -36,6 +36,8 @@ pub(super) struct Listener {
     /// The address family; 0 where that is not to be seen.
     pub(super) family: u8,
     pub(super) port: u16,
+    /// Docker's resolver, which every container of a network has.
+    pub(super) resolver: bool,
     pub(super) inode: u32,
     pub(super) uid: u32,
     /// Connections that wait to be accepted.
@@ -137,9 +139,9 @@ fn is_wanted(listens: bool, port: u16, wanted: Wanted<'_>) -> bool {
 }
 
 fn entry(line: Line) -> Option<Entry> {
-    let Line { state, port, receive_queue, uid, inode } = line;
+    let Line { state, port, resolver, receive_queue: queue, uid, inode } = line;
     match state {
-        State::Listening => Some(Entry::Listener(Listener { family: 0, port, inode, uid, queue: receive_queue })),
+        State::Listening => Some(Entry::Listener(Listener { family: 0, port, resolver, inode, uid, queue })),
         State::Connected => Some(Entry::Connection(0, None)),
         State::Other => None,
     }
@@ -147,9 +149,9 @@ fn entry(line: Line) -> Option<Entry> {
 
 impl From<Socket> for Entry {
     fn from(socket: Socket) -> Self {
-        let Socket { family, listens, port, cookie, receive_queue, uid, inode, counters } = socket;
+        let Socket { family, listens, port, resolver, cookie, receive_queue: queue, uid, inode, counters } = socket;
         if listens {
-            Self::Listener(Listener { family, port, inode, uid, queue: receive_queue })
+            Self::Listener(Listener { family, port, resolver, inode, uid, queue })
         } else {
             Self::Connection(cookie, counters)
         }

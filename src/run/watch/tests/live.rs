@@ -71,6 +71,7 @@ fn by_ss(family: u8, port: u16) -> Option<Vec<Socket>> {
             family,
             listens,
             port,
+            resolver: false,
             cookie: field("sk").map_or(0, |cookie| u64::from_str_radix(cookie, 16).unwrap()),
             receive_queue: words.next().unwrap().parse().unwrap(),
             uid: small("uid"),
