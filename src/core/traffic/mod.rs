@@ -71,6 +71,8 @@ pub struct Traffic {
     unseen: u64,
     /// Those of them that may have been others', since the last request.
     unattributed: Option<Unattributed>,
+    /// Whether since the last request there was a sample without the namespace's count.
+    uncounted: bool,
     requests: u64,
     rows: Vec<Row>,
     /// The samples of the last second: when, and how many requests they brought.
@@ -151,6 +153,8 @@ pub struct Evidence {
     /// Connections that came after the last request and may have brought another; `None` when there were
     /// none.
     pub unattributed: Option<Unattributed>,
+    /// Whether such connections could not be counted.
+    pub uncounted: bool,
     /// How long before the planned end of the delay the last request came; `None` when there was none,
     /// when a later one may have come unseen, or when the delay did not run its course.
     pub margin: Option<Duration>,
@@ -206,6 +210,7 @@ impl Traffic {
             fresh: 0,
             unseen: 0,
             unattributed: None,
+            uncounted: false,
             requests: 0,
             rows: Vec::new(),
             recent: VecDeque::new(),
@@ -322,12 +327,13 @@ impl Traffic {
         if requests > 0 {
             self.last_request = self.last_request.max(last_received).max(unseen_at);
             // What came between the same two samples came as late, as far as can be told.
-            self.unattributed = None;
+            (self.unattributed, self.uncounted) = (None, false);
         } else if elsewhere > 0 {
             let before = self.unattributed.map_or(0, |unattributed| unattributed.connections);
             let connections = before + u64::from(elsewhere);
             self.unattributed = Some(Unattributed { connections, last: now.saturating_sub(self.began) });
         }
+        self.uncounted |= requests == 0 && opens.is_none();
         self.add_to_rows((before + now) / 2, connections, requests);
         self.recent.push_back((now, requests));
         while self.recent.front().is_some_and(|(at, _)| now.saturating_sub(*at) >= Duration::from_secs(1)) {
@@ -405,8 +411,9 @@ impl Traffic {
             last_connection: self.last_connection.map(after),
             last_request: last_request.filter(|_| counts_requests),
             unattributed: self.unattributed,
+            uncounted: self.uncounted,
             margin: last_request
-                .filter(|_| counts_requests && ran_its_course && self.unattributed.is_none())
+                .filter(|_| counts_requests && ran_its_course && self.unattributed.is_none() && !self.uncounted)
                 .map(|last| after(ends).saturating_sub(last)),
             accept_queue_at_signal: self.told.map(|(_, shown)| shown.accept_queue),
             owed_at_signal: self.told.filter(|_| counts_requests).map(|(_, shown)| shown.owed),

@@ -124,6 +124,9 @@ impl Verdict<'_> {
 
     /// What may have been the server's.
     fn unattributed(&self, f: &mut fmt::Formatter<'_>, more: &str) -> fmt::Result {
+        if self.evidence.uncounted {
+            return f.write_str(", but connections that come and go unseen cannot be counted here");
+        }
         let Some(Unattributed { connections, last }) = self.evidence.unattributed else { return Ok(()) };
         let (s, the_last, they_were) =
             if connections == 1 { ("", "", "it was") } else { ("s", "the last ", "they were") };

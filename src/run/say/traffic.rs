@@ -6,31 +6,24 @@ use crate::core::Phase;
 use crate::core::traffic::verdict::Verdict;
 use crate::core::traffic::{Evidence, Source};
 use crate::json::Value;
-use std::io;
 use std::time::Duration;
 use tracing::{debug, info};
 
 // === impl Say ===
 
 impl Say {
-    pub(in crate::run) fn watching(&mut self, ports: &[u16], source: Source) {
+    pub(in crate::run) fn watching(&mut self, ports: &[u16], source: Source, hidden: bool) {
         if self.debugs() {
             let ports = names(ports.iter().map(u16::to_string));
-            debug!(ports = %ports, source = source.name(), "watching port {ports} by {}", source.name());
+            let how = if hidden { ", found by its user: what the server has open is not shown" } else { "" };
+            debug!(ports = %ports, source = source.name(), "watching port {ports} by {}{how}", source.name());
         }
     }
 
-    pub(in crate::run) fn watch_fell_back(&mut self, error: &io::Error) {
+    /// Something is not seen that nobody asked for.
+    pub(in crate::run) fn watch_misses(&mut self, what: &str) {
         if self.debugs() {
-            debug!(
-                "connections are read from /proc/net/tcp: the kernel's socket diagnostics are not to be had: {error}"
-            );
-        }
-    }
-
-    pub(in crate::run) fn watch_is_blind(&mut self, why: &str) {
-        if self.debugs() {
-            debug!("the traffic is not watched: {why}");
+            debug!("{what}");
         }
     }
 

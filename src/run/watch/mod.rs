@@ -96,8 +96,11 @@ struct Round {
 pub(super) enum Outcome {
     /// Nothing to speak of.
     Nothing,
-    /// The ports were found.
-    Found,
+    /// The ports were found; for want of better by their user, where the server's descriptors are
+    /// `hidden`.
+    Found { hidden: bool },
+    /// None was; where the server's descriptors are `hidden`, it may have some.
+    NoPort { hidden: bool },
     /// A sample is complete.
     Sampled,
     /// It goes on in another way, because of this.
@@ -238,14 +241,14 @@ impl Watch {
         if let Stage::Finding(listeners) = &mut self.stage {
             let found = ports::choose(std::mem::take(listeners), &self.given, self.own_pid);
             if found.ports.is_empty() {
-                return Outcome::Blind("no TCP port of the server was found".to_owned());
+                return Outcome::NoPort { hidden: found.hidden };
             }
             self.ports = found.ports;
             self.families = found.families;
             self.traffic.set_alone(found.alone);
             self.stage = Stage::Waiting;
             self.due = now;
-            return Outcome::Found;
+            return Outcome::Found { hidden: found.hidden };
         }
         if self.round.too_many {
             return Outcome::Blind("there are too many connections to follow".to_owned());
@@ -321,6 +324,11 @@ impl Watch {
     /// The ports that are watched.
     pub(super) fn ports(&self) -> &[u16] {
         &self.ports
+    }
+
+    /// Whether the connections are counted that come and go unseen.
+    pub(super) fn counts(&self) -> bool {
+        opens(self.health.as_deref()).is_some()
     }
 
     /// How it sees.

@@ -15,6 +15,8 @@ pub(super) struct Found {
     pub(super) families: Vec<u8>,
     /// Nobody listens in this network namespace on any other, but for ourselves and Docker.
     pub(super) alone: bool,
+    /// The descriptors of some descendant are not shown to us.
+    pub(super) hidden: bool,
 }
 
 /// More ports are not watched: each connection of the namespace is compared with all of them.
@@ -25,7 +27,8 @@ const MOST: usize = 32;
 pub(super) fn choose(mut listeners: Vec<Listener>, given: &[u16], own_pid: Pid) -> Found {
     let ours = procfs::sockets(own_pid);
     listeners.retain(|listener| !ours.contains(&u64::from(listener.inode)));
-    let mut ports = if given.is_empty() { of_descendants(&listeners, own_pid) } else { given.to_vec() };
+    let (mut ports, hidden) =
+        if given.is_empty() { of_descendants(&listeners, own_pid) } else { (given.to_vec(), false) };
     let mut once = Vec::new();
     ports.retain(|port| {
         let new = once.len() < MOST && !once.contains(port);
@@ -40,10 +43,11 @@ pub(super) fn choose(mut listeners: Vec<Listener>, given: &[u16], own_pid: Pid) 
     let unknown = ports.iter().any(|port| !FAMILIES.into_iter().any(|family| listened_on(family, port)));
     let wanted = |family: &u8| unknown || ports.iter().any(|port| listened_on(*family, port));
     let families = FAMILIES.into_iter().filter(wanted).collect();
-    Found { ports, families, alone }
+    Found { ports, families, alone, hidden }
 }
 
-fn of_descendants(listeners: &[Listener], own_pid: Pid) -> Vec<u16> {
+/// Also whether some had to be found by their user alone.
+fn of_descendants(listeners: &[Listener], own_pid: Pid) -> (Vec<u16>, bool) {
     let mut undecided: Vec<Listener> = listeners.to_vec();
     let mut ports = Vec::new();
     let mut closed = HashSet::new();
@@ -54,7 +58,7 @@ fn of_descendants(listeners: &[Listener], own_pid: Pid) -> Vec<u16> {
         };
         for inode in inodes {
             if undecided.is_empty() {
-                return ports;
+                return (ports, !closed.is_empty());
             }
             undecided.retain(|listener| {
                 let owned = u64::from(listener.inode) == inode;
@@ -67,7 +71,7 @@ fn of_descendants(listeners: &[Listener], own_pid: Pid) -> Vec<u16> {
     }
     // The descriptors of another user's processes are not shown, but whose their sockets are is.
     ports.extend(undecided.iter().filter(|listener| closed.contains(&listener.uid)).map(|listener| listener.port));
-    ports
+    (ports, !closed.is_empty())
 }
 
 /// The sockets a process has open; `None` when that is not shown.

@@ -2,10 +2,14 @@
 //! it.
 
 use super::{Outcome, Watch};
+use crate::core::policy::Hold;
 use crate::core::traffic::Evidence;
 use crate::core::{Event, Note, Phase, Tick};
 use crate::run::Shell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What is to be done where the descriptors of the server's processes are not shown.
+pub(in crate::run) const HIDDEN: &str = "and what it has open is not shown: name it with --watch-port";
 
 /// The traffic of this stop, as far as anybody looks at it.
 #[derive(Default)]
@@ -89,9 +93,31 @@ impl Shell {
         };
         match outcome {
             Outcome::Nothing => {}
-            Outcome::Found => self.say.watching(watch.ports(), watch.source()),
-            Outcome::FellBack(error) => self.say.watch_fell_back(&error),
-            Outcome::Blind(why) => self.go_blind(why),
+            Outcome::Found { hidden } => {
+                let counts = watch.counts();
+                self.say.watching(watch.ports(), watch.source(), hidden);
+                if !counts {
+                    self.miss("connections that come and go unseen are not counted (/proc/net/snmp cannot be read)");
+                }
+            }
+            Outcome::NoPort { hidden } => {
+                let why = "no TCP port of the server was found";
+                if hidden {
+                    // Here somebody can do something about it.
+                    self.warn(&format!("the traffic is not watched: {why}, {HIDDEN}"));
+                } else {
+                    self.miss(&format!("the traffic is not watched: {why}"));
+                }
+                self.go_blind(why.to_owned());
+            }
+            Outcome::FellBack(error) => self.miss(&format!(
+                "requests are not seen, only connections, in /proc/net/tcp (the kernel's socket diagnostics are \
+                 not to be had: {error})"
+            )),
+            Outcome::Blind(why) => {
+                self.miss(&format!("the traffic is not watched: {why}"));
+                self.go_blind(why);
+            }
             Outcome::Sampled => {
                 let now = self.clock.now();
                 if self.machine.is_holding() {
@@ -104,8 +130,19 @@ impl Shell {
         }
     }
 
+    /// Something is not seen. Whoever asked for what hangs on it is warned.
+    fn miss(&mut self, what: &str) {
+        let policy = self.machine.policy();
+        if policy.quiet.is_some() {
+            self.warn(&format!("{what}: --quiet cannot end the delay early"));
+        } else if !self.watch_ports.is_empty() || policy.hold == Hold::Always {
+            self.warn(what);
+        } else {
+            self.say.watch_misses(what);
+        }
+    }
+
     fn go_blind(&mut self, why: String) {
-        self.say.watch_is_blind(&why);
         self.watching = Watching::Blind(why);
         if self.machine.is_holding() {
             self.feed(Event::Owed(None));

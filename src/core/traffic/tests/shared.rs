@@ -151,3 +151,18 @@ fn a_count_that_is_lost_on_the_way_keeps_the_delay() {
     assert!(!watched.silent(1).is_quiet(secs(1), secs(1)));
     assert!(watched.silent(1).is_quiet(secs(1), secs(1)));
 }
+
+#[test]
+fn where_connections_are_not_counted_none_is_known_to_be_the_last() {
+    let mut watched = Watched::with(1);
+    watched.opens = None;
+    watched.traffic.opens = None;
+    watched.busy(4, 2).silent(8);
+    let evidence = watched.over(secs(3), Ended::Delay);
+    assert_eq!((evidence.requests, evidence.margin), (Some(8), None));
+    assert_eq!(
+        verdict(&evidence),
+        "last request 0.7 s after SIGTERM, but connections that come and go unseen cannot be counted here: the \
+         delay cannot be judged"
+    );
+}

@@ -196,8 +196,9 @@ fn sample(watch: &mut Watch, clock: &Clock) -> u32 {
         pieces += 1;
         match watch.work(clock) {
             Outcome::Sampled => return pieces,
-            Outcome::Nothing | Outcome::Found => {}
+            Outcome::Nothing | Outcome::Found { .. } => {}
             Outcome::FellBack(error) => panic!("{error}"),
+            Outcome::NoPort { .. } => panic!("no port"),
             Outcome::Blind(why) => panic!("{why}"),
         }
     }
