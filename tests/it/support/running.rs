@@ -8,6 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::termios;
 use std::fs::File;
 use std::io::Write as _;
+use std::net::TcpStream;
 use std::os::fd::AsRawFd as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -204,6 +205,17 @@ impl Running {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.process_one.to_string(), "--net", "--"]).args(words);
         command
+    }
+
+    /// Connects from within the network of the main process, whose loopback is not ours.
+    pub(crate) fn connect(&self, port: u16) -> TcpStream {
+        let network = File::open(format!("/proc/{}/ns/net", self.process_one)).unwrap();
+        // A socket stays where it was made; the thread that went there is gone.
+        let connect = move || {
+            world::enter_network(&network).unwrap();
+            TcpStream::connect(("127.0.0.1", port)).unwrap()
+        };
+        std::thread::spawn(connect).join().unwrap()
     }
 
     // --- the terminal

@@ -81,6 +81,14 @@ pub(crate) fn be_nice() {
     assert_eq!(result, 0, "{}", io::Error::last_os_error());
 }
 
+/// The thread that calls is in this network from here on.
+pub(super) fn enter_network(network: &impl AsRawFd) -> io::Result<()> {
+    // SAFETY: takes an open descriptor, and changes this thread alone.
+    #[allow(unsafe_code)]
+    let result = unsafe { libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Sets the size of a terminal.
 pub(super) fn resize(terminal: i32, rows: u16, columns: u16) {
     let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };

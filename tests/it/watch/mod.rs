@@ -4,6 +4,8 @@ mod hold;
 mod places;
 mod quiet;
 mod report;
+mod shared;
+mod unasked;
 
 use crate::support::files::{TempDir, tempdir};
 use crate::support::{Init, Running, fixtures};
@@ -39,6 +41,11 @@ impl Watched {
         Self::run(init.python(fixtures::THINKING, &[]), flags, environ)
     }
 
+    /// In a network of its own, where nobody else's connections count for anything.
+    fn alone(flags: &[&str]) -> Self {
+        Self::start_in(Init::new().through(OWN_NETWORK), flags, &[])
+    }
+
     /// Whatever command was given.
     fn run(init: Init, flags: &[&str], environ: &[(&str, &str)]) -> Self {
         let dir = tempdir();
@@ -51,7 +58,19 @@ impl Watched {
     }
 
     fn client(&self) -> Client {
-        Client { stream: TcpStream::connect(("127.0.0.1", self.port)).unwrap() }
+        Client { stream: self.run.connect(self.port) }
+    }
+
+    /// Sends requests, `count` of them, a pause between two: with curl's like, each on a connection of
+    /// its own.
+    fn requests(&self, count: u32, pause: &str) {
+        let script = format!(
+            "import socket, time\nfor _ in range({count}):\n  s = socket.create_connection(('127.0.0.1', {}))\n  \
+             s.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n')\n  assert s.recv(999)\n  s.close()\n  time.sleep({pause})",
+            self.port
+        );
+        let command = &["/usr/bin/python3", "-c", &script];
+        assert!(self.run.inside_its_network(command).status().unwrap().success());
     }
 
     /// The stop signal; returns when it was said.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 #[test]
 fn the_last_request_and_the_count_are_the_clients_own() {
-    needs!();
-    let mut watched = Watched::start(&["--delay", "4s"], &[]);
+    needs!("ip");
+    let mut watched = Watched::alone(&["--delay", "4s"]);
     let mut client = watched.client();
     client.busy(Duration::from_millis(200));
     let began = watched.stop();
