@@ -19,7 +19,7 @@ impl Evidence {
     /// | `requests` | requests until the graceful signal |
     /// | `per_second` | `[{second, connections, requests}]`, seconds without any left out |
     /// | `last_connection_s`, `last_request_s` | when the last one came |
-    /// | `margin_s` | from the last request to the planned end of the delay |
+    /// | `margin_s` | from the last request to the planned end of the delay; null when a later one may have come unseen |
     /// | `accept_queue_at_signal`, `owed_at_signal` | connections not yet accepted and answers owed at the graceful signal |
     /// | `held_s` | how long that signal was held for answers |
     /// | `connections_left` | connections at the last sample before the server ended |

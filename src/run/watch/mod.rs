@@ -98,7 +98,8 @@ pub(super) enum Outcome {
     Nothing,
     /// The ports were found; for want of better by their user, where the server's descriptors are
     /// `hidden`.
-    Found { hidden: bool },
+    /// `left_out` more are not watched.
+    Found { hidden: bool, left_out: usize },
     /// None was; where the server's descriptors are `hidden`, it may have some.
     NoPort { hidden: bool },
     /// A sample is complete.
@@ -248,7 +249,7 @@ impl Watch {
             self.traffic.set_alone(found.alone);
             self.stage = Stage::Waiting;
             self.due = now;
-            return Outcome::Found { hidden: found.hidden };
+            return Outcome::Found { hidden: found.hidden, left_out: found.left_out };
         }
         if self.round.too_many {
             return Outcome::Blind("there are too many connections to follow".to_owned());

@@ -17,10 +17,12 @@ pub(super) struct Found {
     pub(super) alone: bool,
     /// The descriptors of some descendant are not shown to us.
     pub(super) hidden: bool,
+    /// So many ports more than are watched.
+    pub(super) left_out: usize,
 }
 
 /// More ports are not watched: each connection of the namespace is compared with all of them.
-const MOST: usize = 32;
+pub(super) const MOST: usize = 32;
 
 /// Picks the ports to watch out of all that is listened on: those `given`, or else those of our
 /// descendants; never our own.
@@ -29,21 +31,17 @@ pub(super) fn choose(mut listeners: Vec<Listener>, given: &[u16], own_pid: Pid) 
     listeners.retain(|listener| !ours.contains(&u64::from(listener.inode)));
     let (mut ports, hidden) =
         if given.is_empty() { of_descendants(&listeners, own_pid) } else { (given.to_vec(), false) };
-    let mut once = Vec::new();
-    ports.retain(|port| {
-        let new = once.len() < MOST && !once.contains(port);
-        if new {
-            once.push(*port);
-        }
-        new
-    });
+    let mut once = HashSet::new();
+    ports.retain(|port| once.insert(*port));
+    let left_out = ports.len().saturating_sub(MOST);
+    ports.truncate(MOST);
     let alone = listeners.iter().all(|listener| listener.resolver || ports.contains(&listener.port));
     // Of a port that nobody listens on (yet) it is not known.
     let listened_on = |family: u8, port: &u16| listeners.iter().any(|l| l.port == *port && l.family == family);
     let unknown = ports.iter().any(|port| !FAMILIES.into_iter().any(|family| listened_on(family, port)));
     let wanted = |family: &u8| unknown || ports.iter().any(|port| listened_on(*family, port));
     let families = FAMILIES.into_iter().filter(wanted).collect();
-    Found { ports, families, alone, hidden }
+    Found { ports, families, alone, hidden, left_out }
 }
 
 /// Also whether some had to be found by their user alone.

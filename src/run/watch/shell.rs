@@ -1,15 +1,13 @@
 //! The watch in the loop: when it is begun and ended, what it tells the machine, and what is said of
 //! it.
 
+use super::ports::MOST;
 use super::{Outcome, Watch};
 use crate::core::policy::Hold;
 use crate::core::traffic::Evidence;
 use crate::core::{Event, Note, Phase, Tick};
 use crate::run::Shell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// What is to be done where the descriptors of the server's processes are not shown.
-pub(in crate::run) const HIDDEN: &str = "and what it has open is not shown: name it with --watch-port";
 
 /// The traffic of this stop, as far as anybody looks at it.
 #[derive(Default)]
@@ -93,9 +91,12 @@ impl Shell {
         };
         match outcome {
             Outcome::Nothing => {}
-            Outcome::Found { hidden } => {
+            Outcome::Found { hidden, left_out } => {
                 let counts = watch.counts();
                 self.say.watching(watch.ports(), watch.source(), hidden);
+                if left_out > 0 {
+                    self.miss(&format!("only {MOST} ports are watched, {left_out} more are not: name those that matter with --watch-port"));
+                }
                 if !counts {
                     self.miss("connections that come and go unseen are not counted (/proc/net/snmp cannot be read)");
                 }
@@ -104,7 +105,9 @@ impl Shell {
                 let why = "no TCP port of the server was found";
                 if hidden {
                     // Here somebody can do something about it.
-                    self.warn(&format!("the traffic is not watched: {why}, {HIDDEN}"));
+                    self.warn(&format!(
+                        "the traffic is not watched: {why}, and what it has open is not shown: name it with --watch-port"
+                    ));
                 } else {
                     self.miss(&format!("the traffic is not watched: {why}"));
                 }

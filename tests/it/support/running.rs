@@ -208,12 +208,13 @@ impl Running {
     }
 
     /// Connects from within the network of the main process, whose loopback is not ours.
-    pub(crate) fn connect(&self, port: u16) -> TcpStream {
+    pub(crate) fn connect(&self, address: &str) -> TcpStream {
         let network = File::open(format!("/proc/{}/ns/net", self.process_one)).unwrap();
+        let address = address.to_owned();
         // A socket stays where it was made; the thread that went there is gone.
         let connect = move || {
             world::enter_network(&network).unwrap();
-            TcpStream::connect(("127.0.0.1", port)).unwrap()
+            TcpStream::connect(address).unwrap()
         };
         std::thread::spawn(connect).join().unwrap()
     }

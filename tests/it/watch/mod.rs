@@ -4,6 +4,7 @@ mod hold;
 mod places;
 mod quiet;
 mod report;
+mod servers;
 mod shared;
 mod unasked;
 
@@ -58,7 +59,7 @@ impl Watched {
     }
 
     fn client(&self) -> Client {
-        Client { stream: self.run.connect(self.port) }
+        Client { stream: self.run.connect(&format!("127.0.0.1:{}", self.port)) }
     }
 
     /// Sends requests, `count` of them, a pause between two: with curl's like, each on a connection of
