@@ -5,6 +5,7 @@
 //! real-time signal ended, its `Signal` has no real-time signals at all, and it has no pidfds.
 //! Nothing here decides anything, waits longer than it is told to, or prints.
 
+pub mod accept_queue;
 pub mod args;
 pub mod kill;
 pub mod netlink;

@@ -17,12 +17,13 @@ use super::clock::Clock;
 use crate::cli::{self, LogFormat, LogLevel};
 use crate::core::{State, Tick};
 use crate::log;
+use crate::sys::accept_queue::waiting;
 use check::Checks;
 use std::io;
 use std::net::TcpListener;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use tokio::task::JoinHandle;
 use tracing::warn;
 
@@ -53,6 +54,8 @@ pub(super) struct Told {
     last: Mutex<(Tick, State)>,
     /// So many connections were taken here: the network namespace counts them with the server's.
     taken: AtomicU64,
+    /// The port, once it is open, for those that wait to be taken.
+    listener: OnceLock<Weak<tokio::net::TcpListener>>,
 }
 
 // === impl Health ===
@@ -71,7 +74,11 @@ impl Health {
     /// Answers until that cannot be gone on with, and returns why.
     pub(super) async fn serve(self) -> io::Error {
         match tokio::net::TcpListener::from_std(self.listener) {
-            Ok(listener) => serve::serve(&listener, &Arc::new(self.asked)).await,
+            Ok(listener) => {
+                let listener = Arc::new(listener);
+                let _ = self.asked.told.listener.set(Arc::downgrade(&listener));
+                serve::serve(&listener, &Arc::new(self.asked)).await
+            }
             Err(error) => error,
         }
     }
@@ -91,7 +98,8 @@ impl Asked {
 
 impl Told {
     pub(super) fn new(clock: Clock, state: State) -> Self {
-        Self { clock, last: Mutex::new((clock.now(), state)), taken: AtomicU64::new(0) }
+        let last = Mutex::new((clock.now(), state));
+        Self { clock, last, taken: AtomicU64::new(0), listener: OnceLock::new() }
     }
 
     /// The state as it is at `now`.
@@ -100,9 +108,12 @@ impl Told {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (now, state);
     }
 
-    /// So many connections were taken by the health port.
-    pub(super) fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
+    /// So many connections came to the health port. One that the kernel has counted is not taken at
+    /// once, and must not look like the server's meanwhile.
+    pub(super) fn came(&self) -> u64 {
+        let listener = self.listener.get().and_then(Weak::upgrade);
+        let waiting = listener.and_then(|listener| waiting(&*listener).ok()).unwrap_or(0);
+        self.taken.load(Ordering::Relaxed) + u64::from(waiting)
     }
 
     /// The state by now: only its times have gone on since it was told.

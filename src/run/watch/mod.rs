@@ -46,6 +46,10 @@ const PIECES: u32 = 8;
 /// How soon to ask again for an answer that has not come.
 const ANSWER_POLL: Duration = Duration::from_millis(10);
 
+/// So often the two counts are read again when one came to the health port in between, which takes
+/// some microseconds.
+const COUNTED_AGAIN: u32 = 3;
+
 /// So many samples running may fail before another way is tried.
 const MOST_FAILURES: u8 = 3;
 
@@ -112,7 +116,17 @@ pub(super) enum Outcome {
 
 /// So many connections the network namespace ever accepted, less those of our health port.
 fn opens(health: Option<&Told>) -> Option<u64> {
-    Some(proc_net::connections_accepted()?.saturating_sub(health.map_or(0, Told::taken)))
+    let came = || health.map_or(0, Told::came);
+    let mut ours = came();
+    let mut accepted = proc_net::connections_accepted()?;
+    for _ in 0..COUNTED_AGAIN {
+        let now = came();
+        if now == ours {
+            break;
+        }
+        (ours, accepted) = (now, proc_net::connections_accepted()?);
+    }
+    Some(accepted.saturating_sub(ours))
 }
 
 // === impl Watch ===

@@ -65,10 +65,14 @@ impl Watched {
     /// Sends requests, `count` of them, a pause between two: with curl's like, each on a connection of
     /// its own.
     fn requests(&self, count: u32, pause: &str) {
+        self.requests_to(self.port, count, pause);
+    }
+
+    /// The same to another port.
+    fn requests_to(&self, port: u16, count: u32, pause: &str) {
         let script = format!(
-            "import socket, time\nfor _ in range({count}):\n  s = socket.create_connection(('127.0.0.1', {}))\n  \
-             s.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n')\n  assert s.recv(999)\n  s.close()\n  time.sleep({pause})",
-            self.port
+            "import socket, time\nfor _ in range({count}):\n  s = socket.create_connection(('127.0.0.1', {port}))\n  \
+             s.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n')\n  assert s.recv(999)\n  s.close()\n  time.sleep({pause})"
         );
         let command = &["/usr/bin/python3", "-c", &script];
         assert!(self.run.inside_its_network(command).status().unwrap().success());

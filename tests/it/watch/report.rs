@@ -90,3 +90,16 @@ fn a_server_without_a_port_is_stopped_as_if_nobody_watched() {
     let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
     assert_eq!((&report["traffic"]["source"], &report["traffic"]["ended"]), (&"none".into(), &serde_json::Value::Null));
 }
+
+#[test]
+fn who_asks_the_health_port_is_no_client_of_the_server() {
+    needs!("nsenter", "ip");
+    let mut watched = Watched::alone(&["--delay", "10m", "--health-listen", "127.0.0.1:9000"]);
+    watched.stop();
+    // So many that some are counted by the kernel and not yet taken when a sample begins.
+    watched.requests_to(9_000, 200, "0.005");
+    watched.run.signal(nix::libc::SIGTERM);
+    let traffic = watched.ended();
+    assert_eq!((&traffic["requests"], &traffic["new_connections"]), (&0.into(), &0.into()), "{traffic}");
+    assert_eq!(traffic["verdict"], "no traffic seen: the delay cannot be judged");
+}
