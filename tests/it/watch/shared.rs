@@ -46,13 +46,22 @@ impl Drop for Sidecar {
     }
 }
 
+/// A client that comes for one request.
+fn passes_by(watched: &Watched) {
+    let mut client = watched.client();
+    client.ask("/");
+    assert!(client.is_answered());
+}
+
 #[test]
 fn another_ones_connections_keep_the_delay_and_count_for_nothing() {
     needs!("nsenter", "ip");
     let mut watched = Watched::alone(&["--delay", "5s", "--min-delay", "1s", "--quiet", "1s"]);
     let mut sidecar = Sidecar::start(&watched, 60);
+    let mut client = watched.client();
     let began = watched.stop();
-    watched.requests(10, "0.03");
+    // Enough for it to be quiet a second later, were it not for the sidecar.
+    let requests = client.busy(Duration::from_secs(1));
     while began.elapsed() < Duration::from_millis(4_500) {
         sidecar.visited();
         std::thread::sleep(Duration::from_millis(100));
@@ -60,8 +69,8 @@ fn another_ones_connections_keep_the_delay_and_count_for_nothing() {
     let traffic = watched.ended();
     assert_eq!((&traffic["ended"], &traffic["new_connections"]), (&"delay".into(), &Value::Null));
     assert_eq!(traffic["ports"], serde_json::json!([watched.port]));
-    assert!(traffic["namespace_opens"].as_u64().unwrap() > 20, "{traffic}");
-    assert!(traffic["requests"].as_u64().unwrap() <= 10, "the sidecar's are none: {traffic}");
+    assert!(traffic["namespace_opens"].as_u64().unwrap() > 10, "{traffic}");
+    assert!(traffic["requests"].as_u64().unwrap() <= requests, "the sidecar's are none: {traffic}");
     assert!(seconds(&traffic["held_s"]) < Duration::from_secs(5));
 }
 
@@ -71,20 +80,19 @@ fn a_connection_that_came_after_the_last_request_and_was_not_seen_leaves_no_marg
     let mut watched = Watched::alone(&["--delay", "4s"]);
     let mut sidecar = Sidecar::start(&watched, 1);
     let mut client = watched.client();
-    let began = watched.stop();
+    watched.stop();
     client.busy(Duration::from_millis(500));
     // Gone before anybody looks, most of them; and one that is none of ours for certain.
-    watched.requests(4, "0.3");
+    (0..4).for_each(|_| passes_by(&watched));
     std::thread::sleep(Duration::from_millis(500));
     sidecar.visited();
-    let last = began.elapsed();
     let traffic = watched.ended();
     assert_eq!(traffic["margin_s"], Value::Null, "{traffic}");
     assert!(traffic["namespace_opens"].as_u64().unwrap() >= 5, "{traffic}");
     let verdict = traffic["verdict"].as_str().unwrap();
     assert!(verdict.starts_with("last request ") && verdict.contains(" came to this network namespace, "), "{verdict}");
     assert!(verdict.ends_with(" cannot be told: the delay cannot be judged"), "{verdict}");
-    assert!(watched.log().contains(verdict), "{last:?}: {}", watched.log());
+    assert!(watched.log().contains(verdict), "{}", watched.log());
 }
 
 #[test]
