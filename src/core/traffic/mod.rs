@@ -7,7 +7,8 @@
 //! Seen from outside the server, and so blind in places: a body that is being streamed and HTTP/2 look
 //! like nothing owed; a health check on a watched port is a request like any other; requests are told
 //! apart by the segments that go in and out, so a TLS handshake counts as one or two; a connection
-//! that comes and goes between two samples counts as one request.
+//! that comes and goes between two samples counts as one request, where others share the network
+//! namespace as none: it may be theirs, and while one is the last that came nothing is claimed.
 
 pub mod connection;
 mod json;
