@@ -27,6 +27,8 @@ pub(crate) enum Stopper {
     Lameduck,
     /// lameduck that ends its delay when nothing comes any more.
     LameduckQuiet,
+    /// lameduck with a drain file, which makes nginx close each connection with its answer.
+    LameduckDrainFile,
 }
 
 /// How the balancer learns that a backend stops. All are HAProxy.
@@ -100,9 +102,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(700);
 /// Longer than any balancer here takes to notice: health checks up to 2.1 s, lists 2.5 s.
 const DELAY: Duration = Duration::from_secs(4);
 
-/// Notice and the longest request, one after the other: for a server that cuts what is in flight.
-const DELAY_AND_REQUEST: Duration = Duration::from_secs(5);
-
 /// A stop timeout that ends within the drain after a delay of [`STALE`].
 const KILLED: Duration = Duration::from_secs(3);
 
@@ -130,21 +129,22 @@ pub(crate) fn short() -> Vec<Cell> {
         (Balancer::Alb, Server::Node),
     ];
     let both = |(balancer, server)| {
-        let delay = if server == Server::Node { DELAY_AND_REQUEST } else { DELAY };
         // On layer 4 a client's connection stays with its server until the server closes it, and a request
-        // that crosses that close is lost whatever an init does. The long form measures how often.
+        // that crosses that close is lost whatever an init does: see the last cell.
         let keep_alive = if balancer == Balancer::Kube { 0 } else { 50 };
         [(Stopper::Tini, Expect::Something), (Stopper::Lameduck, Expect::Nothing)].map(|(stopper, expect)| Cell {
             balancer,
             server,
             stopper,
-            delay,
             keep_alive,
             expect,
             ..PLAIN
         })
     };
-    pairs.into_iter().flat_map(both).collect()
+    // Unless it closes them one by one, each with an answer, while it still serves.
+    let closing = Cell { balancer: Balancer::Kube, stopper: Stopper::LameduckDrainFile, keep_alive: 100, ..PLAIN };
+    let closing = Cell { rate: 250, replacements: 10, expect: Expect::Nothing, ..closing };
+    pairs.into_iter().flat_map(both).chain([closing]).collect()
 }
 
 /// The other parts: the better part of an hour.
@@ -160,7 +160,7 @@ pub(crate) fn long() -> Vec<Cell> {
     }
     for server in [Server::Gunicorn, Server::Node, Server::Httpd] {
         for (stopper, expect) in [(Stopper::Tini, Expect::Something), (Stopper::Lameduck, Expect::Nothing)] {
-            let cell = Cell { part: Part::Servers, server, stopper, delay: DELAY_AND_REQUEST, expect, ..many.clone() };
+            let cell = Cell { part: Part::Servers, server, stopper, expect, ..many.clone() };
             cells.extend([Balancer::Alb, Balancer::Mesh].map(|balancer| Cell { balancer, ..cell.clone() }));
         }
     }
@@ -228,11 +228,14 @@ impl Cell {
             Stopper::LameduckQuiet => {
                 vec!["lameduck", &delay, "--quiet=1s", "--min-delay=1s", "--drain-timeout=10s"]
             }
-        };
-        if self.stopper.is_lameduck() {
-            if self.balancer == Balancer::Alb {
-                words.extend(health);
+            Stopper::LameduckDrainFile => {
+                vec!["lameduck", &delay, "--drain-file=/tmp/draining", "--drain-timeout=10s"]
             }
+        };
+        if self.has_a_health_port() {
+            words.extend(health);
+        }
+        if self.stopper.is_lameduck() {
             words.push("--");
         }
         words.extend(self.server.command());
@@ -242,14 +245,15 @@ impl Cell {
     /// The signal of `docker stop`: the server's own graceful one, where nobody in between knows it.
     pub(crate) fn stop_signal(&self) -> &'static str {
         match self.stopper {
-            Stopper::Lameduck | Stopper::LameduckQuiet | Stopper::Wrapper => "TERM",
+            Stopper::Wrapper => "TERM",
+            stopper if stopper.is_lameduck() => "TERM",
             _ => self.server.graceful(),
         }
     }
 
     /// Where the balancer's health checks go.
     pub(crate) fn health_port(&self) -> u16 {
-        if self.stopper.is_lameduck() { 8081 } else { 8080 }
+        if self.has_a_health_port() { 8081 } else { 8080 }
     }
 
     /// Where requests go.
@@ -257,11 +261,9 @@ impl Cell {
         if self.balancer == Balancer::Sidecar { 8000 } else { 8080 }
     }
 
-    /// The flags of lameduck that this needs.
-    pub(crate) fn needs(&self) -> Vec<&'static str> {
-        let health = (self.stopper.is_lameduck() && self.balancer == Balancer::Alb).then_some("--health-listen");
-        let quiet = (self.stopper == Stopper::LameduckQuiet).then_some("--quiet");
-        health.into_iter().chain(quiet).collect()
+    /// Whether lameduck answers the health checks.
+    pub(crate) fn has_a_health_port(&self) -> bool {
+        self.stopper.is_lameduck() && self.balancer == Balancer::Alb
     }
 }
 
@@ -342,11 +344,12 @@ impl Stopper {
             Self::PreStop => "preStop",
             Self::Lameduck => "lameduck",
             Self::LameduckQuiet => "lameduck --quiet",
+            Self::LameduckDrainFile => "lameduck --drain-file",
         }
     }
 
     fn is_lameduck(self) -> bool {
-        matches!(self, Self::Lameduck | Self::LameduckQuiet)
+        matches!(self, Self::Lameduck | Self::LameduckQuiet | Self::LameduckDrainFile)
     }
 }
 

@@ -81,9 +81,8 @@ impl Site {
         args.extend(command.iter().map(String::as_str));
         docker(&args)?;
         let address = self.address(&name)?;
-        let (cell, port) = (&self.cell, self.cell.health_port());
-        let port = if cell.needs().is_empty() { 8080 } else { port };
-        let answers = until(format!("{name} answers"), || get(address, port, "/healthz") == Some(200));
+        let cell = &self.cell;
+        let answers = until(format!("{name} answers"), || get(address, cell.health_port(), "/healthz") == Some(200));
         answers.map_err(|why| format!("{why}; it said: {}", docker(&["logs", &name]).unwrap_or_default()))?;
         self.tell(&format!("set server back/s{place} addr {address} port {}", cell.port()))?;
         self.tell(&format!("set server back/s{place} state ready"))?;

@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         eprintln!("skipped: rollout: {why}");
         return ExitCode::SUCCESS;
     }
-    match try_all(cells, &asked) {
+    match try_all(&cells, &asked) {
         Ok(wrong) if wrong.is_empty() => ExitCode::SUCCESS,
         Ok(wrong) => failed(&format!("FAILED:\n{}", wrong.join("\n"))),
         Err(why) => failed(&why),
@@ -88,26 +88,17 @@ fn lacks() -> Result<()> {
 }
 
 /// Tries all of them; what failed, in words.
-fn try_all(mut cells: Vec<Cell>, asked: &Asked) -> Result<Vec<String>> {
+fn try_all(cells: &[Cell], asked: &Asked) -> Result<Vec<String>> {
     if let Some(directory) = &asked.html {
         fs::create_dir_all(directory).map_err(|why| format!("--html {}: {why}", directory.display()))?;
     }
     let files = files()?;
-    let help = Command::new(files.join("lameduck")).arg("--help").output().map_err(|why| why.to_string())?;
-    let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    cells.retain(|cell| {
-        let missing = cell.needs().into_iter().find(|flag| !help.contains(flag));
-        if let Some(flag) = missing {
-            eprintln!("skipped: rollout {}: this lameduck has no {flag}", cell.name());
-        }
-        missing.is_none()
-    });
     // Ctrl-C goes to the probe as well; a cell that ends by it takes its containers away.
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [nix::libc::SIGINT, nix::libc::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stopped)).map_err(|why| why.to_string())?;
     }
-    let progress = Mutex::new(Progress::new(&cells));
+    let progress = Mutex::new(Progress::new(cells));
     let next = AtomicUsize::new(0);
     let results: Vec<_> = cells.iter().map(|_| Mutex::new(None)).collect();
     thread::scope(|scope| {
@@ -221,7 +212,7 @@ fn probe(site: &Site, state: &str, report: &Path, html: Option<&Path>) -> Result
     probe.current_dir(&site.files).args(["probe", &format!("http://{}/", site.balancer)]);
     probe.args(["--slow-path", "/slow", "--slow", "10%", "--settle", "2s"]);
     probe.args(["--rate", &cell.rate.to_string(), "--keep-alive", &format!("{}%", cell.keep_alive)]);
-    if cell.needs().contains(&"--health-listen") {
+    if cell.has_a_health_port() {
         // Those that are stopped first.
         for number in 1..=BACKENDS.min(cell.replacements) {
             let ip = address(&site.backend(number))?;
