@@ -11,9 +11,10 @@ impl Machine {
     /// The end of the main process is the end of everything, at once.
     pub(super) fn end_plainly(&mut self, now: Tick, pid: Pid, status: WaitStatus, actions: &mut Vec<Action>) {
         actions.push(Action::Ready(false));
-        if self.policy.group && self.policy.place == Place::OwnSession {
+        let bids_farewell = self.policy.group && self.policy.place == Place::OwnSession;
+        if let Some(signal) = self.policy.rewritten(Signal::TERM).filter(|_| bids_farewell) {
             let to = Target::Remains(pid);
-            actions.push(Action::Send(Delivery { to, signal: Signal::TERM, wake: false }));
+            actions.push(Action::Send(Delivery { to, signal, wake: false }));
         }
         self.main = Main::Ended { pid, status, phase: self.phase };
         self.phase = Phase::Gone;

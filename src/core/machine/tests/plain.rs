@@ -60,6 +60,14 @@ fn a_session_is_bidden_farewell_with_term() {
 }
 
 #[test]
+fn the_farewell_is_rewritten_like_any_term() {
+    for (to, expected) in [(Some(Signal::QUIT), "pass QUIT to what is left of group 7, "), (None, "")] {
+        let mut run = Run::of(Policy { rewrite: vec![(Signal::TERM, to)], ..in_its_own_session() }, [app(MAIN)]);
+        run.exited(MAIN, 0).expect(&format!("unready, {expected}exit 0"));
+    }
+}
+
+#[test]
 fn what_stops_the_jobs_in_a_session_of_their_own_stops_us_too() {
     for (name, signal) in [("TSTP", Signal::TSTP), ("TTIN", Signal::TTIN), ("TTOU", Signal::TTOU)] {
         let mut run = Run::of(in_its_own_session(), [app(MAIN)]);
