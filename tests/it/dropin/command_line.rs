@@ -83,6 +83,8 @@ fn variables() -> Vec<Situation> {
             ("DUMB_INIT_DEBUG", "1"),
             ("CATATONIT_DEBUG", "1"),
         ]),
+        situation("verbose by the command line, quiet by variable", tini("-vvvv true"), page)
+            .environ(&[("TINI_VERBOSITY", "0")]),
         situation("verbose by a variable that says no", all("true"), page).environ(&[
             ("TINI_VERBOSITY", "no"),
             ("DUMB_INIT_DEBUG", "no"),
