@@ -4,6 +4,9 @@ use super::{
     Init, Seen, Situation, all, catatonit, compare, dumb_init, needs_originals, settles, situation, speaks, tini,
 };
 
+/// A command that says whose sockets it was given.
+const FOR_WHOM: &str = "-- sh -c test\t$LISTEN_PID\t=\t$$\t&&\techo\tits\t||\techo\tof\tanother";
+
 pub(super) fn table() -> Vec<Situation> {
     let mut table = pages();
     table.extend(usage_errors());
@@ -97,6 +100,8 @@ fn variables() -> Vec<Situation> {
             ("TINI_VERBOSITY", "1"),
             ("OTHER", "x=y"),
         ]),
+        situation("sockets that are meant for the init", all(FOR_WHOM), prints)
+            .environ(&[("LISTEN_PID", "1"), ("LISTEN_FDS", "1")]),
     ]
 }
 
