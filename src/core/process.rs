@@ -84,6 +84,12 @@ impl Snapshot {
         self.processes.iter().find(|process| process.pid == pid)
     }
 
+    /// Whether `pid` was seen at the head of a process group of its own.
+    #[must_use]
+    pub fn leads_a_group(&self, pid: Pid) -> bool {
+        self.get(pid).is_some_and(|process| process.group == pid)
+    }
+
     /// The children of `parent` that were seen.
     pub fn children(&self, parent: Pid) -> impl Iterator<Item = &Process> {
         self.processes.iter().filter(move |process| process.parent == parent)

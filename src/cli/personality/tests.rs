@@ -237,11 +237,15 @@ fn tinis_options_and_variables() {
         ("tini x", "0", LogLevel::Error),
         ("tini x", "loud", LogLevel::Error),
         ("tini x", "2", LogLevel::Info),
-        ("tini -v x", "2", LogLevel::Debug),
-        ("tini -vvv x", "1", LogLevel::Trace),
-        ("tini -vvvv x", "9223372036854775807", LogLevel::Trace),
+        ("tini -vvv x", "2", LogLevel::Info),
+        ("tini x", "9223372036854775807", LogLevel::Trace),
     ] {
         assert_eq!(settings(line, &[("TINI_VERBOSITY", verbosity)]).log_level, expected, "{line} {verbosity}");
+    }
+    for (line, expected) in
+        [("tini -v x", LogLevel::Info), ("tini -vv x", LogLevel::Debug), ("tini -vvvv x", LogLevel::Trace)]
+    {
+        assert_eq!(settings(line, &[]).log_level, expected, "{line}");
     }
 }
 

@@ -34,8 +34,8 @@ Usage: tini [OPTIONS] [--] COMMAND [ARGUMENTS]
   -l, -h         print the licence, or this page
   --version      print the version, when it is the only word
 
-TINI_SUBREAPER is as -s, TINI_KILL_PROCESS_GROUP as -g. TINI_VERBOSITY is 0 to
-4; 1 when nothing is said; each -v adds 1.
+TINI_SUBREAPER is as -s, TINI_KILL_PROCESS_GROUP as -g. TINI_VERBOSITY, 0 to 4,
+goes before -v: 1 when nothing is said, and each -v adds 1.
 ",
     take,
     variables,
@@ -83,16 +83,17 @@ fn variables(asked: &mut Asked, environ: &[Variable]) {
     // What is no number counts as 0, as it always has.
     let given = variable(environ, "TINI_VERBOSITY");
     let given = given.map(|text| text.to_str().and_then(number).map_or(0, |(number, _)| number));
-    let level = match given.unwrap_or(VERBOSITY).saturating_add(asked.louder.into()) {
+    // The variable makes every -v void.
+    let level = match given.unwrap_or_else(|| VERBOSITY.saturating_add(asked.louder.into())) {
         ..=0 => "error",
         1 => "warn",
         2 => "info",
         3 => "debug",
         _ => "trace",
     };
-    if asked.louder > 0 {
-        asked.flag(Id::LogLevel, "-v", level);
-    } else if given.is_some() {
+    if given.is_some() {
         asked.beaten(Id::LogLevel, "TINI_VERBOSITY", level);
+    } else if asked.louder > 0 {
+        asked.flag(Id::LogLevel, "-v", level);
     }
 }

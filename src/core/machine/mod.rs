@@ -68,6 +68,8 @@ struct Plain {
 /// What a look at the processes is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Question {
+    /// Whether the main process has had this signal of the terminal already.
+    HasIt(Signal, Sender),
     /// Whether this signal is the graceful one of what runs, and so starts a stop.
     IsStop(Signal, Sender),
     /// Whom this signal is for.
@@ -362,9 +364,14 @@ impl Machine {
             }
             return;
         }
-        if self.has_it_from_the_terminal(signal, sender) {
-            return;
+        if self.may_have_it_from_the_terminal(signal, sender) {
+            self.ask(Question::HasIt(signal, sender), actions);
+        } else {
+            self.take_signal(now, signal, sender, actions);
         }
+    }
+
+    fn take_signal(&mut self, now: Tick, signal: Signal, sender: Sender, actions: &mut Vec<Action>) {
         if self.policy.rewritten(signal).is_some() {
             match self.is_stop(now, signal, sender) {
                 Some(true) => self.on_stop(now, signal, sender, actions),
@@ -413,6 +420,8 @@ impl Machine {
             });
         }
         match question {
+            Question::HasIt(signal, _) if !snapshot.leads_a_group(main) => self.suspend_with_it(signal, actions),
+            Question::HasIt(signal, sender) => self.take_signal(now, signal, sender, actions),
             Question::IsStop(signal, sender) => self.on_seen_for_stop(now, signal, sender, snapshot, main, actions),
             Question::Forward(signal) => Self::forward_behind(signal, snapshot, main, actions),
             Question::Plan => self.announce(snapshot, main, actions),

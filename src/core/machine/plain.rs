@@ -11,9 +11,10 @@ impl Machine {
     /// The end of the main process is the end of everything, at once.
     pub(super) fn end_plainly(&mut self, now: Tick, pid: Pid, status: WaitStatus, actions: &mut Vec<Action>) {
         actions.push(Action::Ready(false));
-        if self.policy.group && self.policy.place == Place::OwnSession {
+        let bids_farewell = self.policy.group && self.policy.place == Place::OwnSession;
+        if let Some(signal) = self.policy.rewritten(Signal::TERM).filter(|_| bids_farewell) {
             let to = Target::Remains(pid);
-            actions.push(Action::Send(Delivery { to, signal: Signal::TERM, wake: false }));
+            actions.push(Action::Send(Delivery { to, signal, wake: false }));
         }
         self.main = Main::Ended { pid, status, phase: self.phase };
         self.phase = Phase::Gone;
@@ -21,10 +22,13 @@ impl Machine {
     }
 
     /// A key on the terminal signals the whole foreground group. When the main process is in ours, it
-    /// has had the signal already.
-    pub(super) fn has_it_from_the_terminal(&self, signal: Signal, sender: Sender) -> bool {
-        let of_the_terminal = matches!(signal, Signal::HUP | Signal::INT | Signal::QUIT | Signal::TSTP | Signal::WINCH);
-        self.policy.place == Place::OurGroup && sender == Sender::Kernel && of_the_terminal
+    /// has had the signal already; whether it still is there takes a look.
+    ///
+    /// HUP is not among them: when the terminal goes, the kernel tells the leader of the session alone,
+    /// which may be us.
+    pub(super) fn may_have_it_from_the_terminal(&self, signal: Signal, sender: Sender) -> bool {
+        let of_a_key = matches!(signal, Signal::INT | Signal::QUIT | Signal::TSTP | Signal::WINCH);
+        self.policy.place == Place::OurGroup && sender == Sender::Kernel && of_a_key
     }
 
     /// The shell that we are a job of does not see the main process in its session: it sees us, and

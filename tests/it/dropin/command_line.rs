@@ -4,6 +4,9 @@ use super::{
     Init, Seen, Situation, all, catatonit, compare, dumb_init, needs_originals, settles, situation, speaks, tini,
 };
 
+/// A command that says whose sockets it was given.
+const FOR_WHOM: &str = "-- sh -c test\t$LISTEN_PID\t=\t$$\t&&\techo\tits\t||\techo\tof\tanother";
+
 pub(super) fn table() -> Vec<Situation> {
     let mut table = pages();
     table.extend(usage_errors());
@@ -83,6 +86,8 @@ fn variables() -> Vec<Situation> {
             ("DUMB_INIT_DEBUG", "1"),
             ("CATATONIT_DEBUG", "1"),
         ]),
+        situation("verbose by the command line, quiet by variable", tini("-vvvv true"), page)
+            .environ(&[("TINI_VERBOSITY", "0")]),
         situation("verbose by a variable that says no", all("true"), page).environ(&[
             ("TINI_VERBOSITY", "no"),
             ("DUMB_INIT_DEBUG", "no"),
@@ -95,6 +100,8 @@ fn variables() -> Vec<Situation> {
             ("TINI_VERBOSITY", "1"),
             ("OTHER", "x=y"),
         ]),
+        situation("sockets that are meant for the init", all(FOR_WHOM), prints)
+            .environ(&[("LISTEN_PID", "1"), ("LISTEN_FDS", "1")]),
     ]
 }
 

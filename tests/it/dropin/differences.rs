@@ -25,6 +25,7 @@ const LOG_ON_STDERR: &[(&str, &str, &str)] = &[("stdout", "speaks", "silent"), (
 const NO_MEANS_NO: &str = "a variable that says no means no";
 const PASSED_ON: &str = "an init passes on what it gets";
 const LETS_GO: &str = "an init holds on to nothing that was given to its command";
+const SOCKETS: &str = "sockets for the init are the command's, which takes none that name another process";
 const ADOPTS: &str = "zombies are reaped also where it is not process 1, without a warning that nobody can act on";
 
 pub(super) const DIFFERENCES: &[Difference] = &[
@@ -47,6 +48,14 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         "standard output is the command's",
     ),
     differs("catatonit", &["verbose by a variable that says no"], &[("stderr", "speaks", "silent")], NO_MEANS_NO),
+    differs("tini", &["sockets that are meant for the init"], &[("stdout", "of another\n", "its\n")], SOCKETS),
+    differs("dumb-init", &["sockets that are meant for the init"], &[("stdout", "of another\n", "its\n")], SOCKETS),
+    differs(
+        "dumb-init",
+        &["real-time signals that were ignored"],
+        &[("signals", "0000001000000000", "0000000000000000")],
+        "all signals are reset alike",
+    ),
     differs("tini", &["the group by a variable that says no"], &[("heard", "helper main", "main")], NO_MEANS_NO),
     differs(
         "tini",

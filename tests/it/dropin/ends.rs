@@ -65,6 +65,8 @@ fn statuses() -> Vec<Situation> {
         }),
         of_words("a helper in the group when the main process ends", all("--"), helper_left),
         of_words("the same, for the main process alone", dumb_init("-c --"), helper_left),
+        of_words("the same, with TERM rewritten", dumb_init("-r 15:10 --"), helper_left),
+        of_words("the same, with TERM dropped", dumb_init("-r 15:0 --"), helper_left),
         situation("orphans are reaped", all(""), orphans),
         situation("orphans are told of with -w", tini("-w"), orphans),
         situation("orphans are adopted, not being process 1", [Some("-s"), None, Some("")], adopts),

@@ -21,6 +21,9 @@ pub(super) fn table() -> Vec<Situation> {
         situation("signals that were ignored", all(""), |init| {
             world(init.through(["/usr/bin/env", "--ignore-signal=HUP,USR1,QUIT"]), "SigIgn")
         }),
+        situation("real-time signals that were ignored", all(""), |init| {
+            world(init.through(["/usr/bin/env", "--ignore-signal=RTMIN+3"]), "SigIgn")
+        }),
         situation("signals that were blocked", all(""), |init| {
             world(init.through(["/usr/bin/env", "--block-signal=USR2,WINCH"]), "SigBlk")
         }),

@@ -1,7 +1,7 @@
 //! On a terminal.
 
-use super::{Init, Seen, Situation, all, compare, needs_originals, situation};
-use crate::support::{Running, fixtures};
+use super::{Init, Seen, Situation, all, compare, dumb_init, needs_originals, situation};
+use crate::support::{Running, fixtures, procfs, until};
 use nix::libc;
 
 pub(super) fn table() -> Vec<Situation> {
@@ -22,14 +22,18 @@ pub(super) fn table() -> Vec<Situation> {
             run.expect_stdout("got 1\r\n");
             after_all(&mut run)
         }),
-        situation("hang-up", all(""), |init| {
-            let script = "import os, signal\nsignal.signal(1, lambda *a: os._exit(11))\nos.write(1, b'ready\\n')\n\
-                          while True: signal.pause()";
-            let mut run = init.terminal().python(script, &[]).spawn();
-            run.expect_stdout("ready");
-            run.hang_up();
-            Seen::default().with("status", run.wait_exit())
+        situation("hang-up", all(""), hang_up),
+        situation("hang-up, the main process alone", dumb_init("-c"), hang_up),
+        situation("Ctrl-C, the main process alone and in a session of its own", dumb_init("-c"), |init| {
+            let leaves = format!("import os\nos.setsid()\n{}", fixtures::RECORDER);
+            let mut run = init.terminal().python(&leaves, &[]).spawn();
+            run.expect_stdout("ready\r\n");
+            run.type_in("\x03");
+            run.expect_stdout("got 2\r\n");
+            after_all(&mut run)
         }),
+        situation("Ctrl-Z, the main process alone, as a job of a shell", dumb_init("-c"), suspended),
+        situation("Ctrl-Z, as a job of a shell", dumb_init(""), suspended),
         situation("a shell that reads from it", all(""), |init| {
             let mut run = init.terminal().cmd(["sh", "-c", "read line; echo \"read $line\"; exit 4"]).spawn();
             run.type_in("hello\n");
@@ -43,6 +47,29 @@ fn recorder(init: Init) -> Running {
     let mut run = init.terminal().python(fixtures::RECORDER, &[]).spawn();
     run.expect_stdout("ready\r\n");
     run
+}
+
+/// What a terminal that goes away does. The init leads its session.
+fn hang_up(init: Init) -> Seen {
+    let script = "import os, signal\nsignal.signal(1, lambda *a: os._exit(11))\nos.write(1, b'ready\\n')\n\
+                  while True: signal.pause()";
+    let mut run = init.terminal().python(script, &[]).spawn();
+    run.expect_stdout("ready");
+    run.hang_up();
+    Seen::default().with("status", run.wait_exit())
+}
+
+/// Ctrl-Z for a job in the foreground of a shell's terminal, and going on with it.
+fn suspended(init: Init) -> Seen {
+    let mut run = init.terminal().not_pid_one().env("HOLDER", "job").python(fixtures::RECORDER, &[]).spawn();
+    run.expect_stdout("ready\r\n");
+    run.type_in("\x1a");
+    let pid = run.pid;
+    until("the init stops", || procfs::state(pid) == Some('T'));
+    run.signal(libc::SIGCONT);
+    run.signal(64);
+    run.expect_stdout("got 64\r\n");
+    Seen::default().with("goes on", procfs::state(pid) != Some('T'))
 }
 
 fn key(init: Init, key: &str, signal: i32) -> Seen {

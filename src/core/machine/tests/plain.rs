@@ -60,6 +60,14 @@ fn a_session_is_bidden_farewell_with_term() {
 }
 
 #[test]
+fn the_farewell_is_rewritten_like_any_term() {
+    for (to, expected) in [(Some(Signal::QUIT), "pass QUIT to what is left of group 7, "), (None, "")] {
+        let mut run = Run::of(Policy { rewrite: vec![(Signal::TERM, to)], ..in_its_own_session() }, [app(MAIN)]);
+        run.exited(MAIN, 0).expect(&format!("unready, {expected}exit 0"));
+    }
+}
+
+#[test]
 fn what_stops_the_jobs_in_a_session_of_their_own_stops_us_too() {
     for (name, signal) in [("TSTP", Signal::TSTP), ("TTIN", Signal::TTIN), ("TTOU", Signal::TTOU)] {
         let mut run = Run::of(in_its_own_session(), [app(MAIN)]);
@@ -75,13 +83,39 @@ fn what_stops_the_jobs_in_a_session_of_their_own_stops_us_too() {
     }
 }
 
+/// As `dumb-init -c` has it: our group is 1.
+fn in_our_group() -> Run {
+    Run::of(Policy { place: Place::OurGroup, ..plain() }, [app(MAIN).in_group(1)])
+}
+
 #[test]
-fn a_main_process_in_our_group_hears_the_terminal_once() {
-    let mut run = Run::of(Policy { place: Place::OurGroup, ..plain() }, [app(MAIN)]);
-    for (name, signal) in [("INT", Signal::INT), ("QUIT", Signal::QUIT), ("WINCH", Signal::WINCH), ("HUP", Signal::HUP)]
-    {
+fn a_main_process_in_our_group_hears_a_key_once() {
+    let mut run = in_our_group();
+    for (name, signal) in [("INT", Signal::INT), ("QUIT", Signal::QUIT), ("WINCH", Signal::WINCH)] {
         run.signal(signal, TERMINAL).expect("");
         run.signal(signal, OUTSIDE).expect(&format!("pass {name} to 7"));
     }
     run.signal(Signal::TERM, TERMINAL).expect("pass TERM to 7");
+}
+
+#[test]
+fn the_key_that_stops_a_job_in_our_group_stops_us_too() {
+    let mut run = in_our_group();
+    run.signal(Signal::TSTP, TERMINAL).expect("suspend");
+    run.signal(Signal::CONT, INSIDE).expect("pass CONT to 7");
+    run.signal(Signal::TSTP, OUTSIDE).expect("pass TSTP to 7, suspend");
+}
+
+#[test]
+fn a_main_process_that_has_left_our_group_is_told_what_the_key_told_us() {
+    let mut run = Run::of(Policy { place: Place::OurGroup, ..plain() }, [app(MAIN)]);
+    for (name, signal) in [("INT", Signal::INT), ("QUIT", Signal::QUIT), ("WINCH", Signal::WINCH)] {
+        run.signal(signal, TERMINAL).expect(&format!("pass {name} to 7"));
+    }
+    run.signal(Signal::TSTP, TERMINAL).expect("pass TSTP to 7, suspend");
+}
+
+#[test]
+fn a_hang_up_is_passed_on_as_only_the_leader_of_the_session_is_told() {
+    in_our_group().signal(Signal::HUP, TERMINAL).expect("pass HUP to 7");
 }
