@@ -86,8 +86,17 @@ pub struct Traffic {
     first_activity: Option<Tick>,
     /// For how many samples running there was none.
     silent_samples: u32,
-    delay_over: Option<(Tick, Ended, u32)>,
+    delay_over: Option<Over>,
     told: Option<(Tick, Shown)>,
+}
+
+/// The end of the delay.
+#[derive(Clone, Copy, Debug)]
+struct Over {
+    at: Tick,
+    ended: Ended,
+    in_last_second: u32,
+    closed: u32,
 }
 
 /// A sample in the making.
@@ -173,6 +182,9 @@ pub struct Evidence {
     pub delay_over: Duration,
     /// Requests in the last second before.
     pub in_last_second: u32,
+    /// By how many the connections had become fewer. A last request on one of them, if its answer closed
+    /// it, went unseen.
+    pub closed: u32,
     /// How long the delay was to be.
     pub delay: Duration,
 }
@@ -381,7 +393,9 @@ impl Traffic {
         if self.delay_over.is_none() {
             let recent = self.recent.iter().filter(|(at, _)| now.saturating_sub(*at) < Duration::from_secs(1));
             let in_last_second = recent.map(|(_, requests)| requests).sum();
-            self.delay_over = Some((now, ended, in_last_second));
+            let left = self.shown().map_or(0, |shown| shown.connections);
+            let closed = self.connections_at_stop.unwrap_or(0).saturating_sub(left);
+            self.delay_over = Some(Over { at: now, ended, in_last_second, closed });
         }
     }
 
@@ -396,7 +410,8 @@ impl Traffic {
     #[must_use]
     pub fn evidence(&self, now: Tick, delay: Duration, ends: Tick) -> Evidence {
         let after = |at: Tick| at.saturating_sub(self.began);
-        let (over_at, ended, in_last_second) = self.delay_over.unwrap_or((now, Ended::Died, 0));
+        let died = Over { at: now, ended: Ended::Died, in_last_second: 0, closed: 0 };
+        let Over { at: over_at, ended, in_last_second, closed } = self.delay_over.unwrap_or(died);
         let opened = self.opened();
         let counts_requests = self.source == Source::SockDiag;
         let last_request = self.last_request.map(after);
@@ -423,6 +438,7 @@ impl Traffic {
             ended,
             delay_over: after(over_at),
             in_last_second,
+            closed,
             delay,
         }
     }

@@ -306,6 +306,26 @@ fn answers_owed_are_counted_as_long_as_they_are_worth_it() {
     assert_eq!(watched.sample().owed, 0);
 }
 
+/// A server that closes each connection with its next answer, as nginx does beside a drain file: the
+/// request before is gone with its connection when the next sample is taken.
+#[test]
+fn connections_that_close_may_have_brought_a_last_request() {
+    let mut watched = Watched::with(3);
+    watched.silent(2);
+    watched.connections.truncate(1);
+    watched.silent(18);
+    let evidence = watched.over(secs(5), Ended::Delay);
+    assert_eq!((evidence.closed, evidence.requests, evidence.margin), (2, Some(0), None));
+    assert_eq!(
+        verdict(&evidence),
+        "no request seen, but 2 connections closed, perhaps each after a last one: the delay cannot be judged"
+    );
+    // What closes in the drain is no news.
+    watched.connections.clear();
+    watched.sample();
+    assert_eq!(watched.traffic.evidence(watched.now, secs(5), BEGAN + secs(5)).closed, 2);
+}
+
 #[test]
 fn the_verdict_says_what_to_make_of_it() {
     let said = |watched: &mut Watched, delay, ended| verdict(&watched.over(delay, ended));

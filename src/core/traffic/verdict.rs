@@ -111,13 +111,17 @@ impl Verdict<'_> {
         match self.evidence.last_connection {
             Some(last) => write!(f, "last connection {} after {}", Seconds(last), self.signal)?,
             None if only_connections => f.write_str("no new connection seen")?,
-            None if self.evidence.unattributed.is_some() => f.write_str("no request seen")?,
+            None if self.evidence.unattributed.is_some() || self.evidence.closed > 0 => f.write_str("no request seen")?,
             None => f.write_str("no traffic seen")?,
         }
         if only_connections {
             f.write_str(", and requests cannot be seen here")?;
         } else if self.evidence.last_connection.is_some() {
             f.write_str(", without a request")?;
+        } else if self.evidence.closed > 0 {
+            let closed = self.evidence.closed;
+            let (s, each) = if closed == 1 { ("", "") } else { ("s", "each ") };
+            write!(f, ", but {closed} connection{s} closed, perhaps {each}after a last one")?;
         }
         self.unattributed(f, "")
     }

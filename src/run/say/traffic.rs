@@ -37,8 +37,10 @@ impl Say {
     /// What came during the delay, now that it is over. That nothing came is hardly news; that something
     /// may have come is.
     pub(in crate::run) fn traffic(&mut self, evidence: &Evidence, signal: &str) {
-        let came =
-            evidence.last_request.is_some() || evidence.last_connection.is_some() || evidence.unattributed.is_some();
+        let came = evidence.last_request.is_some()
+            || evidence.last_connection.is_some()
+            || evidence.unattributed.is_some()
+            || evidence.closed > 0;
         if !came && !self.debugs() {
             return;
         }
