@@ -77,22 +77,27 @@ fn the_annotations_for_github_name_file_line_and_rule() {
 
 const TASK: &str = "{\"family\": \"web\", \"containerDefinitions\": [{\"name\": \"web\", \"image\": \"web\"}]}";
 
+/// What is said about a file that is refused, and a task definition, in so many megabytes of memory.
+#[track_caller]
+fn refused_within(megabytes: u32, directory: &TempDir, file: &str) -> String {
+    let shell = format!("ulimit -v {}; exec \"$0\" check {file} task.json", megabytes * 1024);
+    let mut command = Command::new("sh");
+    command.args(["-c", &shell, env!("CARGO_BIN_EXE_lameduckctl")]).current_dir(&directory.path);
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    text
+}
+
 #[test]
 fn a_file_too_large_is_refused_unread_and_the_others_are_checked() {
     let directory = tempdir();
     fs::File::create(directory.path.join("large.json")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     directory.file("task.json", TASK, 0o644);
     // Less memory than the file has bytes: it is not read to be refused.
-    let shell = "ulimit -v 65536; exec \"$0\" check large.json task.json";
-    let output = Command::new("sh")
-        .args(["-c", shell, env!("CARGO_BIN_EXE_lameduckctl")])
-        .current_dir(&directory.path)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = refused_within(64, &directory, "large.json");
     assert!(text.starts_with("large.json: larger than the 64 MB that are read\n"), "{text}");
     assert!(text.contains("2 files: 0 errors"), "{text}");
-    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
@@ -118,15 +123,8 @@ fn the_number_of_values_in_a_file_has_a_limit_and_so_has_the_memory() {
     let directory = tempdir();
     directory.file("many.json", format!("[{}0]", "0,".repeat(2_000_000)), 0o644);
     directory.file("task.json", TASK, 0o644);
-    let shell = "ulimit -v 1048576; exec \"$0\" check many.json task.json";
-    let output = Command::new("sh")
-        .args(["-c", shell, env!("CARGO_BIN_EXE_lameduckctl")])
-        .current_dir(&directory.path)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = refused_within(1024, &directory, "many.json");
     assert!(text.starts_with("many.json:1: more than the 2000000 values that are read of one file\n"), "{text}");
-    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
