@@ -11,7 +11,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use parse::{parse, parse_inside, parse_inside_json};
+pub use parse::{parse, parse_inside, parse_inside_of};
 
 use super::source::Place;
 use std::collections::HashSet;

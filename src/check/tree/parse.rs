@@ -43,13 +43,18 @@ pub fn parse_inside(place: Place, text: &str) -> Result<Vec<Rc<Node>>, NotATree>
     build(text, &|_, _| place).map_err(|wrong| NotATree { at: place.start, ..wrong })
 }
 
-/// The same, where the text is a JSON string of a file: everything in it has its own place in there.
+/// The same, where the text is a JSON string of a file or a block of YAML (`|`): everything in it has its own
+/// place in there.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_inside_json(place: Place, text: &str, file_text: &str) -> Result<Vec<Rc<Node>>, NotATree> {
-    let raw = file_text.get(place.start as usize..place.end as usize).unwrap_or_default();
-    let Some(offsets) = offsets(raw, text) else { return parse_inside(place, text) };
+pub fn parse_inside_of(place: Place, text: &str, file_text: &str) -> Result<Vec<Rc<Node>>, NotATree> {
+    let (start, end) = (place.start as usize, place.end as usize);
+    let raw = file_text.get(start..end).unwrap_or_default();
+    let indent = file_text.get(..start).map_or(0, |before| before.len() - before.rfind('\n').map_or(0, |at| at + 1));
+    let Some(offsets) = offsets(raw, text).or_else(|| offsets_of_block(raw, text, indent)) else {
+        return parse_inside(place, text);
+    };
     let at = |offset: u32| offsets.get(offset as usize).map_or(place.end, |at| place.start + at);
     build(text, &|start, end| Place { start: at(start), end: at(end), ..place })
         .map_err(|wrong| NotATree { at: at(wrong.at), ..wrong })
@@ -73,6 +78,28 @@ fn offsets(raw: &str, text: &str) -> Option<Vec<u32>> {
         at += length;
     }
     raw.get(at..)?.starts_with('"').then_some(())?;
+    offsets.push(u32::try_from(at).ok()?);
+    Some(offsets)
+}
+
+/// The same of a block of YAML, whose lines are as they stand but for the indentation.
+fn offsets_of_block(raw: &str, text: &str, indent: usize) -> Option<Vec<u32>> {
+    let mut at = 0;
+    let mut offsets = Vec::with_capacity(text.len() + 1);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if number > 0 {
+            let spaces = raw.get(at..)?.bytes().take_while(|byte| *byte == b' ').count();
+            at += spaces.min(indent);
+        }
+        // The last line may end with the block.
+        let written = raw.get(at..)?;
+        if !written.starts_with(line) && written != line.trim_end_matches('\n') {
+            return None;
+        }
+        let start = u32::try_from(at).ok()?;
+        offsets.extend((0..u32::try_from(line.len()).ok()?).map(|byte| start + byte));
+        at += line.len();
+    }
     offsets.push(u32::try_from(at).ok()?);
     Some(offsets)
 }

@@ -118,16 +118,25 @@ fn a_chain_of_aliases_is_no_deeper_than_what_is_written_out() {
 }
 
 #[test]
-fn json_in_a_string_keeps_its_places() {
+fn what_stands_in_a_string_or_a_block_keeps_its_places() {
     let text = r#"{"a": "[{\"é\\u00e9\": \"\\ud83e\\udd86\", \"n\": 15}]"}"#;
     let outer = &read(text).unwrap()[0];
     let value = outer.get("a").unwrap();
-    let inner = &super::parse_inside_json(value.place, value.text().unwrap(), text).unwrap()[0];
+    let inner = &super::parse_inside_of(value.place, value.text().unwrap(), text).unwrap()[0];
     let number = inner.items()[0].get("n").unwrap();
     assert_eq!(&text[number.place.start as usize..number.place.end as usize], "15");
-    // Written in another way than JSON does it, all of it is at the place of the text.
+    // A block of YAML keeps its lines, whatever their indentation.
+    let text = "a: |\n    b: 1\n\n    c:\n      - 15\nd: |-\n  e: 16";
+    let outer = &read(text).unwrap()[0];
+    for (key, wanted) in [("a", "15"), ("d", "16")] {
+        let value = outer.get(key).unwrap();
+        let inner = &super::parse_inside_of(value.place, value.text().unwrap(), text).unwrap()[0];
+        let number = inner.get("c").map_or_else(|| inner.get("e").unwrap(), |list| &list.items()[0]);
+        assert_eq!(&text[number.place.start as usize..number.place.end as usize], wanted);
+    }
+    // Written in another way, all of it is at the place of the text.
     let text = "a: '[5]'";
     let value = read(text).unwrap()[0].get("a").cloned().unwrap();
-    let inner = &super::parse_inside_json(value.place, value.text().unwrap(), text).unwrap()[0];
+    let inner = &super::parse_inside_of(value.place, value.text().unwrap(), text).unwrap()[0];
     assert_eq!(inner.items()[0].place, value.place);
 }

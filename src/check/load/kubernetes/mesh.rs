@@ -5,7 +5,8 @@ use super::annotation;
 use crate::check::fact::Fact;
 use crate::check::load::Loading;
 use crate::check::model::MeshProxy;
-use crate::check::tree::{Node, parse_inside};
+use crate::check::source::Place;
+use crate::check::tree::{Node, parse_inside_of};
 use crate::core::duration;
 use std::rc::Rc;
 use std::time::Duration;
@@ -46,8 +47,11 @@ fn istio(metadata: &Node, loading: &mut Loading<'_>) -> Option<MeshProxy> {
     };
     // The annotation is a text that holds YAML.
     let Some((node, text)) = config.and_then(|node| Some((node, node.text()?))) else { return Some(proxy) };
-    match parse_inside(node.place, text) {
-        Err(wrong) => loading.wrong.push((node.place, format!("{CONFIG}: {}", wrong.message))),
+    match parse_inside_of(node.place, text, loading.text) {
+        Err(wrong) => {
+            let at = Place { start: wrong.at, end: wrong.at, ..node.place };
+            loading.wrong.push((at, format!("{CONFIG}: {}", wrong.message)));
+        }
         Ok(documents) => {
             let Some(config) = documents.first() else { return Some(proxy) };
             let time = |node: &Node| {

@@ -12,7 +12,7 @@ use super::{Format, Loading, Reading, attributes, cloud_map, ecs_service, ecs_ta
 use crate::check::fact::Fact;
 use crate::check::model::{Balancer, GroupAttributes};
 use crate::check::source::Place;
-use crate::check::tree::{Kind, Node, parse_inside_json};
+use crate::check::tree::{Kind, Node, parse_inside_of};
 use configuration::Configuration;
 use resource::Resource;
 use std::rc::Rc;
@@ -125,7 +125,7 @@ fn task(resource: &Resource<'_>, left: &mut usize, loading: &mut Loading<'_>) {
 /// The list that stands as JSON in a text; else where that is wrong, and what.
 fn inside(written: &Node, left: &mut usize, file_text: &str) -> Result<Rc<Node>, (Place, String)> {
     let wanted = || (written.place, "a list of container definitions in JSON is wanted here".to_owned());
-    let documents = parse_inside_json(written.place, written.text().ok_or_else(wanted)?, file_text)
+    let documents = parse_inside_of(written.place, written.text().ok_or_else(wanted)?, file_text)
         .map_err(|wrong| (Place { start: wrong.at, ..written.place }, wrong.message))?;
     let list = documents.into_iter().next().filter(|list| matches!(list.kind, Kind::List(_))).ok_or_else(wanted)?;
     if rewrite::within(&list, left) { Ok(list) } else { Err((list.place, "what its aliases come to is too much".to_owned())) }
