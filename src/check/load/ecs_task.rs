@@ -61,17 +61,39 @@ pub(super) fn workload(node: &Node, loading: &mut Loading<'_>) -> Workload {
         Some(mode) => Fact { name: SHARED_PIDS.to_owned(), ..mode.map(|mode| mode == "task" || mode == "host") },
         None => Loading::default(platform, SHARED_PIDS, false, node),
     };
+    let mut containers: Vec<Container> =
+        definitions.iter().filter_map(|definition| read_container(definition, platform, loading)).collect();
+    firelens(definitions, &mut containers);
     Workload {
         platform,
         name: family.or(arn).unwrap_or_else(|| "task".to_owned()),
         references,
         place: node.anchor(),
-        containers: definitions.iter().filter_map(|definition| read_container(definition, platform, loading)).collect(),
+        containers,
         shared_pids,
         spot: Fact::unknown("on Spot", "whether it runs on Spot: give the service", Some(node.anchor())),
         rollout: None,
         routes: Vec::new(),
         mesh: Vec::new(),
+    }
+}
+
+/// ECS itself has whatever logs through `FireLens` depend on its log router, unless that depends on something.
+fn firelens(definitions: &[Rc<Node>], containers: &mut [Container]) {
+    let is_router = |node: &&Rc<Node>| node.field("firelensConfiguration").is_some_and(|own| !own.is_null());
+    let Some((router, name)) = definitions.iter().find(is_router).and_then(|node| Some((node, node.field("name")?))) else {
+        return;
+    };
+    if router.field("dependsOn").is_some_and(|list| !list.items().is_empty()) {
+        return;
+    }
+    for (node, container) in definitions.iter().filter(|node| matches!(node.kind, Kind::Map(_))).zip(containers) {
+        let driver = node.field("logConfiguration").and_then(|log| log.field("logDriver"));
+        if let (Some("awsfirelens"), Some(name)) = (driver.and_then(|driver| driver.text()), name.text()) {
+            let how = "ECS adds it for the log driver awsfirelens";
+            let place = driver.map(|driver| driver.place);
+            container.depends_on.push(Fact::derived(how, "dependsOn", name.to_owned(), place));
+        }
     }
 }
 
