@@ -141,7 +141,7 @@ pub fn read(container: &Container) -> Launch {
             Fact::unknown("program", unresolved(container, word).unwrap_or_default(), Some(word.place))
         }
         (Some(word), missing) if missing.is_none() || !reader.front.is_empty() => {
-            Fact::written("program", base(&word.text).to_owned(), word.place)
+            Fact::written("program", becomes(base(&word.text)).to_owned(), word.place)
         }
         (_, Some(why)) => Fact::unknown("program", why.clone(), Some(place)),
         _ => Fact::unknown("program", format!("{} runs nothing", container.name), Some(place)),
@@ -162,6 +162,11 @@ fn unresolved(container: &Container, word: &Word) -> Option<String> {
     let is_in = |variable: &&Variable| word.text.contains(&format!("$({})", variable.name));
     let variable = container.environment.iter().filter(|variable| variable.value.is_err()).find(is_in)?;
     Some(format!("the value of {}: {}", variable.name, variable.value.as_ref().err()?))
+}
+
+/// What a script of the official images of httpd and php puts in its own place: `httpd-foreground`.
+fn becomes(name: &str) -> &str {
+    name.strip_suffix("-foreground").unwrap_or(name)
 }
 
 /// The base name of a file.
@@ -192,6 +197,8 @@ impl Reader<'_> {
                 (FrontKind::Init, after_options(&words, &["-p", "-e", "-r", "--rewrite"]))
             } else if let Some((kind, rest)) = shell::read(name, &words) {
                 (kind, rest)
+            } else if let Some(rest) = runner(name, &words) {
+                (FrontKind::Transparent, rest)
             } else if matches!(name, "env" | "nice" | "nohup" | "stdbuf" | "setpriv" | "gosu" | "su-exec") {
                 (FrontKind::Transparent, transparent(name, &words))
             } else {
@@ -216,6 +223,18 @@ fn after_options(words: &[Word], with_value: &[&str]) -> Vec<Word> {
         }
     }
     rest.cloned().collect()
+}
+
+/// The words behind what runs a program of its own language in its own process: `bundle exec puma`,
+/// `python -m gunicorn`.
+fn runner(name: &str, words: &[Word]) -> Option<Vec<Word>> {
+    let leads = match name {
+        "bundle" => "exec",
+        _ if name.starts_with("python") => "-m",
+        _ => return None,
+    };
+    let rest = words.get(2..).filter(|rest| !rest.is_empty())?;
+    (words[1].text == leads).then(|| rest.to_vec())
 }
 
 fn transparent(name: &str, words: &[Word]) -> Vec<Word> {

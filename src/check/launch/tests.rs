@@ -58,6 +58,11 @@ fn what_stands_in_front_is_told_apart() {
         (&["busybox", "sh", "-c", "exec nginx"], vec![Exec], "nginx"),
         (&["/docker-entrypoint.sh", "nginx"], vec![Script], "nginx"),
         (&["env", "-u", "X", "A=1", "gosu", "www", "nginx"], vec![Transparent, Transparent], "nginx"),
+        (&["lameduck", "httpd-foreground"], vec![Lameduck], "httpd"),
+        (&["bundle", "exec", "puma", "-p", "3000"], vec![Transparent], "puma"),
+        (&["bundle", "install"], vec![], "bundle"),
+        (&["python3.12", "-m", "gunicorn"], vec![Transparent], "gunicorn"),
+        (&["python", "-m"], vec![], "python"),
         (&["sh", "-c", "exec lameduck -d 5 -- nginx"], vec![Exec, Lameduck], "nginx"),
     ] {
         assert_eq!(kinds(entry), (front, Some(program.to_owned())), "{entry:?}");
