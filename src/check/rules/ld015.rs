@@ -1,8 +1,7 @@
 //! An NLB goes on sending connections to addresses it should have forgotten.
 
-use super::{Broken, Over, Rule, Severity, Verdict, holds, one};
+use super::{Broken, Over, Rule, Severity, Verdict, holds, hook_and_delay, one, shorter};
 use crate::check::case::Case;
-use crate::check::fact::seconds;
 use crate::check::flow::Flow;
 use crate::check::model::{BalancerKind, Platform};
 use std::time::Duration;
@@ -10,7 +9,7 @@ use std::time::Duration;
 pub(super) const RULE: Rule = Rule {
     id: "LD015",
     name: "nlb-ip",
-    formula: "NLB with targets by address: D ≥ 120; not in the sequential flow",
+    formula: "NLB with targets by address: P + D ≥ 120; not in the sequential flow",
     severity: "warning",
     worst: Severity::Warning,
     about: "New connections were seen for two minutes and more after the target was deregistered, whatever the \
@@ -33,12 +32,11 @@ fn check(case: &Case<'_>) -> Verdict {
         if case.flows(Flow::Sequential)? || one(&group.balancer)? != BalancerKind::Network || !one(&group.by_address)? {
             continue;
         }
-        let delay = case.delay();
-        let d = one(&delay)?;
-        if d < LEAST {
-            let message = format!("the NLB may send new connections for two minutes more: D {} < 120", seconds(d));
-            let mut finding =
-                Broken::new(Severity::Warning, message).with(&delay).with(&group.balancer).with(&group.by_address);
+        let (pre_stop, delay) = (&case.container.pre_stop, case.delay());
+        if let Some((p, d)) = shorter(pre_stop, &delay, LEAST)? {
+            let message = format!("the NLB may send new connections for two minutes more: {} < 120", hook_and_delay(p, d));
+            let mut finding = Broken::new(Severity::Warning, message).with(&delay).with_hook(pre_stop);
+            finding = finding.with(&group.balancer).with(&group.by_address);
             if case.platform() == Platform::Fargate {
                 finding = finding.fix("on Fargate it cannot be covered, for the whole stop has 120 s: accept it or use an ALB");
             }

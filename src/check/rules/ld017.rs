@@ -1,8 +1,8 @@
 //! On Kubernetes nothing orders the pod after the balancers.
 
-use super::{Broken, Needs, Over, Rule, Severity, Verdict, all, holds, one};
+use super::{Broken, Over, Rule, Severity, Verdict, all, holds, hook_and_delay, one, shorter};
 use crate::check::case::Case;
-use crate::check::fact::{Fact, seconds};
+use crate::check::fact::seconds;
 use crate::check::flow::Flow;
 use crate::check::model::{By, Platform};
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn check(case: &Case<'_>) -> Verdict {
         if let Some((p, d)) = shorter(pre_stop, &delay, wanted)? {
             let message = format!(
                 "the balancer of {} may send requests for longer: {} < I {} × U {u} + T {} = {}{}",
-                group.name, sum(p, d), seconds(i), seconds(t), seconds(detect),
+                group.name, hook_and_delay(p, d), seconds(i), seconds(t), seconds(detect),
                 if wanted > detect { ", at least 10" } else { "" }
             );
             let fix = format!("set the delay to {} s, or have the balancer check more often", seconds(wanted.saturating_sub(p)));
@@ -69,27 +69,8 @@ fn check(case: &Case<'_>) -> Verdict {
         } else {
             "the nodes' proxies still send requests"
         };
-        let message = format!("{who} when the server stops: {} < 5", sum(p, d));
+        let message = format!("{who} when the server stops: {} < 5", hook_and_delay(p, d));
         broken.push(Broken::new(Severity::Warning, message).with(&delay).with_hook(pre_stop));
     }
     Ok(broken)
-}
-
-/// Hook and delay, when they are shorter together than that. One that is long enough alone is enough.
-fn shorter(
-    hook: &Fact<Duration>,
-    delay: &Fact<Duration>,
-    wanted: Duration,
-) -> Result<Option<(Duration, Duration)>, Needs> {
-    if [hook, delay].iter().any(|fact| fact.known().is_some_and(|time| *time >= wanted)) {
-        return Ok(None);
-    }
-    let [p, d] = all([hook, delay])?;
-    Ok((p + d < wanted).then_some((p, d)))
-}
-
-/// What comes before the server's own signal, as a sum.
-fn sum(hook: Duration, delay: Duration) -> String {
-    let total = if hook.is_zero() { String::new() } else { format!(" = {}", seconds(hook + delay)) };
-    format!("{}D {}{total}", super::hook(hook), seconds(delay))
 }

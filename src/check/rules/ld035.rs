@@ -7,7 +7,7 @@ use crate::check::fact::seconds;
 pub(super) const RULE: Rule = Rule {
     id: "LD035",
     name: "mesh-proxy-first",
-    formula: "the mesh's proxy serves on for D + G, or waits for its connections",
+    formula: "the mesh's proxy serves on for P + D + G, or waits for its connections",
     severity: "error on Kubernetes",
     worst: Severity::Error,
     about: "All containers of a pod are signalled together. Istio's proxy leaves after 5 s by default, and with it \
@@ -25,18 +25,24 @@ fn check(case: &Case<'_>) -> Verdict {
         if one(&proxy.waits)? || case.lameduck().is_none() {
             continue;
         }
-        let (delay, drain) = (case.delay(), case.bounded_drain());
+        // The hook holds up the server's signal, not the proxy's.
+        let (pre_stop, delay, drain) = (&case.container.pre_stop, case.delay(), case.bounded_drain());
         let [serves, d, g] = all([&proxy.serves_on, &delay, &drain])?;
-        if serves < d + g {
+        let p = super::hook_at_least(pre_stop);
+        let stop = p + d + g;
+        if serves < stop {
             let message = format!(
-                "the proxy of {} leaves first: {} < D {} + G {} = {}",
-                proxy.mesh, seconds(serves), seconds(d), seconds(g), seconds(d + g)
+                "the proxy of {} leaves first: {} < {}D {} + G {} = {}",
+                proxy.mesh, seconds(serves), super::hook(p), seconds(d), seconds(g), seconds(stop)
             );
             let fix = format!(
                 "set {} to {} s or more, or let the proxy run as a native sidecar, which stops last",
-                proxy.serves_on.name, seconds(d + g)
+                proxy.serves_on.name, seconds(stop)
             );
-            broken.push(Broken::new(Severity::Error, message).fix(fix).with(&proxy.serves_on).with(&delay).with(&drain));
+            let finding = Broken::new(Severity::Error, message).fix(fix).with(&proxy.serves_on).with_hook(pre_stop);
+            broken.push(finding.with(&delay).with(&drain));
+        } else {
+            one(pre_stop)?;
         }
     }
     if broken.is_empty() { holds() } else { Ok(broken) }

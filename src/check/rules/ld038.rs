@@ -24,7 +24,7 @@ fn check(case: &Case<'_>) -> Verdict {
     if case.lameduck().is_none() {
         return holds();
     }
-    let delay = case.delay();
+    let (pre_stop, delay) = (&case.container.pre_stop, case.delay());
     let d = one(&delay)?;
     if d.is_zero() {
         return holds();
@@ -37,15 +37,19 @@ fn check(case: &Case<'_>) -> Verdict {
             continue;
         }
         let own = other.launch.lameduck().map(|settings| settings.delay.clone());
-        let lasts = own.as_ref().and_then(|delay| delay.known().copied()).unwrap_or_default();
-        if lasts >= d {
+        let delayed = own.as_ref().and_then(|delay| delay.known().copied()).unwrap_or_default();
+        // A hook holds up the signal of its own container alone.
+        let lasts = one(&other.pre_stop)? + delayed;
+        let p = super::hook_at_least(pre_stop);
+        if lasts >= p + d {
+            one(pre_stop)?;
             continue;
         }
         let message = format!(
             "{} serves on for {} s only, and {} beside it for {}",
-            other.name, seconds(lasts), case.container.name, seconds(d)
+            other.name, seconds(lasts), case.container.name, seconds(p + d)
         );
-        let other_place = own.unwrap_or_else(|| Fact::derived("nothing delays the stop", "delay", lasts, Some(other.place)));
+        let other_place = own.unwrap_or_else(|| Fact::derived("nothing delays the stop", "delay", delayed, Some(other.place)));
         let fix = format!(
             "run {other} under lameduck too, with the same delay{ecs}",
             other = other.name,
@@ -55,7 +59,8 @@ fn check(case: &Case<'_>) -> Verdict {
                 String::new()
             }
         );
-        broken.push(Broken::new(Severity::Warning, message).fix(fix).with(&delay).with(&other_place));
+        let finding = Broken::new(Severity::Warning, message).fix(fix).with(&delay).with_hook(pre_stop);
+        broken.push(finding.with(&other_place).with_hook(&other.pre_stop));
     }
     Ok(broken)
 }

@@ -163,6 +163,35 @@ pub fn hook(time: Duration) -> String {
     if time.is_zero() { String::new() } else { format!("P {} + ", seconds(time)) }
 }
 
+/// The time of a pre-stop hook, at least: of one that takes as long as it takes nobody knows how long.
+#[must_use]
+pub fn hook_at_least(pre_stop: &Fact<Duration>) -> Duration {
+    pre_stop.known().copied().unwrap_or_default()
+}
+
+/// Hook and delay, when they are shorter together than that. One that is long enough alone is enough.
+///
+/// # Errors
+/// What would tell the one that is not known.
+pub fn shorter(
+    pre_stop: &Fact<Duration>,
+    delay: &Fact<Duration>,
+    wanted: Duration,
+) -> Result<Option<(Duration, Duration)>, Needs> {
+    if [pre_stop, delay].iter().any(|fact| fact.known().is_some_and(|time| *time >= wanted)) {
+        return Ok(None);
+    }
+    let [p, d] = all([pre_stop, delay])?;
+    Ok((p + d < wanted).then_some((p, d)))
+}
+
+/// What comes before the server's own signal, as a sum.
+#[must_use]
+pub fn hook_and_delay(pre_stop: Duration, delay: Duration) -> String {
+    let total = if pre_stop.is_zero() { String::new() } else { format!(" = {}", seconds(pre_stop + delay)) };
+    format!("{}D {}{total}", hook(pre_stop), seconds(delay))
+}
+
 /// It holds, or it has nothing to say here.
 ///
 /// # Errors
