@@ -16,6 +16,8 @@ use std::time::Duration;
 pub struct Ask {
     /// What is planned for.
     pub name: String,
+    /// The container that runs lameduck, and its image, where the files say so.
+    pub container: Option<(String, Option<String>)>,
     /// Where it runs; `None` = not said.
     pub platform: Option<Platform>,
     /// What brings requests.
@@ -136,6 +138,8 @@ fn of_workload(
     let container = *subjects.first().ok_or_else(|| format!("{}: it has no container", workload.name))?;
     let mut ask = Ask::new(workload.name.clone(), platform, ways, flow, given, seen.cloned());
     let case = Case { model, workload, container, flow: &known, given };
+    let image = container.image.as_ref().and_then(|image| image.known().cloned());
+    ask.container = Some((container.name.clone(), image));
     ask.spot = spot;
     ask.pre_stop = container.pre_stop.known().copied().unwrap_or_default();
     ask.now.delay = cited(&case.delay());
@@ -227,6 +231,7 @@ impl Ask {
         let ttl = time("dns-ttl").map(|ttl| (ttl, "as --set dns-ttl says".to_owned()));
         Self {
             name,
+            container: None,
             platform,
             ways,
             flow,

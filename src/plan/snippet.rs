@@ -70,6 +70,18 @@ fn name(plan: &Plan) -> String {
     if name.is_empty() { "web".to_owned() } else { name }
 }
 
+/// The container and its image as they are named, for what is pasted over them.
+fn container(plan: &Plan) -> (String, String) {
+    let kept = |text: &String, more: &str| {
+        let fits = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || more.contains(c));
+        Some(text.clone()).filter(|text| fits && !text.is_empty())
+    };
+    let (own, image) = plan.ask.container.as_ref().map_or((None, None), |(own, image)| (Some(own), image.as_ref()));
+    let own = own.and_then(|own| kept(own, "_")).unwrap_or_else(|| name(plan));
+    let image = image.and_then(|image| kept(image, "_./:@")).unwrap_or_else(|| own.clone());
+    (own, image)
+}
+
 fn environment(plan: &Plan) -> Snippet {
     let text = variables(plan).iter().fold(String::new(), |text, (name, value)| text + name + "=" + value + "\n");
     Snippet { title: "environment of the container", language: "sh", text }
@@ -77,6 +89,7 @@ fn environment(plan: &Plan) -> Snippet {
 
 fn task_definition(plan: &Plan) -> Snippet {
     let name = name(plan);
+    let (container, image) = container(plan);
     let pairs: Vec<String> = variables(plan)
         .iter()
         .map(|(name, value)| format!("        {{ \"name\": \"{name}\", \"value\": \"{value}\" }}"))
@@ -87,8 +100,8 @@ fn task_definition(plan: &Plan) -> Snippet {
         ""
     };
     let text = format!(
-        "{{\n  \"family\": \"{name}\",\n{launch}  \"containerDefinitions\": [\n    {{\n      \"name\": \"{name}\",\n      \
-         \"image\": \"{name}\",\n      \"essential\": true,\n      \"environment\": [\n{}\n      ],\n      \
+        "{{\n  \"family\": \"{name}\",\n{launch}  \"containerDefinitions\": [\n    {{\n      \"name\": \"{container}\",\n      \
+         \"image\": \"{image}\",\n      \"essential\": true,\n      \"environment\": [\n{}\n      ],\n      \
          \"stopTimeout\": {}\n    }}\n  ]\n}}\n",
         pairs.join(",\n"),
         seconds(plan.grace.value)
@@ -130,6 +143,7 @@ fn target_group(plan: &Plan) -> Snippet {
 
 fn manifests(plan: &Plan) -> Snippet {
     let name = name(plan);
+    let (container, image) = container(plan);
     let env = variables(plan).iter().fold(String::new(), |text, (name, value)| {
         format!("{text}            - {{ name: {name}, value: {value:?} }}\n")
     });
@@ -137,7 +151,7 @@ fn manifests(plan: &Plan) -> Snippet {
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\nspec:\n  replicas: 2\n  selector:\n    \
          matchLabels: {{ app: {name} }}\n  strategy:\n    rollingUpdate: {{ maxUnavailable: 0, maxSurge: 1 }}\n  template:\n    \
          metadata:\n      labels: {{ app: {name} }}\n    spec:\n      terminationGracePeriodSeconds: {}\n      containers:\n        \
-         - name: {name}\n          image: {name}\n          env:\n{env}",
+         - name: {container}\n          image: {image}\n          env:\n{env}",
         seconds(plan.grace.value)
     );
     let annotations = if plan.ask.by(Way::Nlb) { nlb_annotations(plan) } else { String::new() };
