@@ -64,12 +64,23 @@ const DEFAULT_HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 // === impl Extras ===
 
 impl Extras {
+    /// Whether there is any.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.hooked() || self.files().next().is_some()
+    }
+
     /// Whether something here is found from the working directory.
     pub(super) fn need_the_working_directory(&self) -> bool {
-        let files = [&self.ready_file, &self.drain_file, &self.state_file, &self.report];
-        self.on_stop.is_some()
-            || self.on_exit.is_some()
-            || files.into_iter().flatten().any(|place| place.path.is_relative())
+        self.hooked() || self.files().any(|place| place.path.is_relative())
+    }
+
+    fn hooked(&self) -> bool {
+        self.on_stop.is_some() || self.on_exit.is_some()
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Place> {
+        [&self.ready_file, &self.drain_file, &self.state_file, &self.report].into_iter().flatten()
     }
 
     /// Reads the options; hooks and readiness become part of the policy too.

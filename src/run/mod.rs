@@ -66,6 +66,9 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     let adopts = if own_pid == 1 { Ok(()) } else { sys::process::become_subreaper() };
     let watches_parent = settings.parent_death_signal.map_or(Ok(()), sys::process::set_parent_death_signal);
     let machine = Machine::new(settings.policy.clone(), start::base_name(settings));
+    if settings.extras.any() || settings.health.is_some() {
+        sys::process::take_the_places_of_closed_streams();
+    }
     // Before the server runs: a port that is taken or a file that cannot be written keeps it from starting.
     let (extras, mut refused) = Extras::open(settings, &machine, *mask);
     let health = settings.health.as_ref().and_then(|asked| {

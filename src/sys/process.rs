@@ -71,6 +71,20 @@ pub fn give_back_memory() {
     };
 }
 
+/// Takes the places of the three streams where those are closed, until our exec of the server: what we
+/// open from here on would become one of them, and get what is written to standard error.
+pub fn take_the_places_of_closed_streams() {
+    for stream in libc::STDIN_FILENO..=libc::STDERR_FILENO {
+        // SAFETY: plain system calls; the path is a C string. A new descriptor has the lowest free
+        // number, which is this one; nobody owns it.
+        unsafe {
+            if libc::fcntl(stream, libc::F_GETFD) < 0 {
+                libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+            }
+        }
+    }
+}
+
 /// The processor time this thread has used.
 #[must_use]
 pub fn cpu_time() -> Duration {

@@ -2,9 +2,9 @@
 
 use crate::support::files::tempdir;
 use crate::support::init::Stream;
-use crate::support::{Init, Running, fixtures, procfs};
+use crate::support::{Init, Running, fixtures, free_port, procfs};
 use nix::libc;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -48,6 +48,23 @@ fn full_pipe() -> (std::io::PipeReader, OwnedFd) {
 fn closed() {
     needs!();
     stops_in_order(talkative(Stream::Closed).spawn());
+}
+
+#[test]
+fn closed_and_nothing_that_is_opened_takes_its_place() {
+    needs!();
+    let dir = tempdir();
+    let place = |name: &str| dir.path.join(name).to_str().unwrap().to_owned();
+    let (state, lock, report) = (place("state"), place("state.lock"), place("report"));
+    let health = format!("127.0.0.1:{}", free_port());
+    let init = talkative(Stream::Closed).flags(["--state-file", &state, "--report", &report, "--watch-port", "1"]);
+    let mut run = init.flags(["--health-listen", &health, "--on-stop", "/bin/echo said by a hook"]).spawn();
+    run.expect_stdout("ready");
+    let theirs = fs::read_link(format!("/proc/{}/fd/2", run.main()));
+    assert!(theirs.is_err(), "the server has what we were given, nothing: {theirs:?}");
+    stops_in_order(run);
+    assert_eq!(fs::read_to_string(lock).unwrap(), "");
+    assert!(fs::read_to_string(report).unwrap().starts_with("{\"schema\":1,"));
 }
 
 #[test]

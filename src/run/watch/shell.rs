@@ -7,6 +7,7 @@ use crate::core::policy::Hold;
 use crate::core::traffic::Evidence;
 use crate::core::{Event, Note, Phase, Tick};
 use crate::run::Shell;
+use crate::sys;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The traffic of this stop, as far as anybody looks at it.
@@ -45,6 +46,8 @@ impl Shell {
     pub(in crate::run) fn set_watching(&mut self, on: bool) {
         let now = self.clock.now();
         if on {
+            // Its socket is the first that is opened when no extras were asked for.
+            sys::process::take_the_places_of_closed_streams();
             let began = self.machine.stop_began().unwrap_or(now);
             self.watching =
                 Watching::On(Box::new(Watch::new(began, self.watch_ports.clone(), self.own_pid, self.told.clone())));
