@@ -1,12 +1,14 @@
 //! Reading `/proc`: one file a function, nothing decided.
 //!
-//! Any of it may be missing: `/proc` may not be mounted, the process may end between two reads, and
-//! another user's descriptors are not shown. Each of these is a `None`.
+//! Any of it may be missing: `/proc` may not be mounted, or show another PID namespace; the process may
+//! end between two reads, and another user's descriptors are not shown. Each of these is a `None`.
 
 use crate::core::{Pid, SignalSet};
+use crate::sys::process::own_pid;
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// What `/proc/PID/stat` says.
 pub(super) struct Stat {
@@ -17,16 +19,36 @@ pub(super) struct Stat {
     pub(super) group: Pid,
 }
 
+/// Whether `/proc` shows the PID namespace that we are in. After an `unshare --pid` alone it shows the
+/// outer one, where our ids are those of strangers.
+fn is_ours() -> bool {
+    static SEEN: OnceLock<()> = OnceLock::new();
+    let see = || fs::read_link("/proc/self").is_ok_and(|own| own == Path::new(&own_pid().to_string()));
+    SEEN.get().is_some() || (see() && SEEN.set(()).is_ok())
+}
+
+/// Where `/proc` has something of a process.
+pub(super) fn path(pid: Pid, what: &str) -> Option<PathBuf> {
+    is_ours().then(|| format!("/proc/{pid}/{what}").into())
+}
+
+/// A file of a process.
+fn text(pid: Pid, file: &str) -> Option<String> {
+    Some(String::from_utf8_lossy(&fs::read(path(pid, file)?).ok()?).into_owned())
+}
+
 /// The ids of all processes there are.
 pub(super) fn pids() -> Vec<Pid> {
+    if !is_ours() {
+        return Vec::new();
+    }
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The first fields of `/proc/PID/stat`.
 pub(super) fn stat(pid: Pid) -> Option<Stat> {
-    let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = text(pid, "stat")?;
     // The name may hold blanks and brackets itself; it ends at the last bracket.
     let (before, after) = text.rsplit_once(')')?;
     let (_, comm) = before.split_once('(')?;
@@ -41,8 +63,7 @@ pub(super) fn stat(pid: Pid) -> Option<Stat> {
 
 /// The signals that a process catches and those that it blocks; nothing when that cannot be known.
 pub(super) fn caught_and_blocked(pid: Pid) -> (Option<SignalSet>, Option<SignalSet>) {
-    let Ok(bytes) = fs::read(format!("/proc/{pid}/status")) else { return (None, None) };
-    let text = String::from_utf8_lossy(&bytes);
+    let Some(text) = text(pid, "status") else { return (None, None) };
     let field = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         u64::from_str_radix(line.trim(), 16).ok().map(SignalSet::from_bits)
@@ -55,25 +76,25 @@ pub(super) fn caught_and_blocked(pid: Pid) -> (Option<SignalSet>, Option<SignalS
 
 /// Whether a process sleeps in `sigwait` or one of its kin.
 fn waits_for_signals(pid: Pid) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/wchan")).is_ok_and(|function| function.contains("sigtimedwait"))
+    text(pid, "wchan").is_some_and(|function| function.contains("sigtimedwait"))
 }
 
 /// The first two words of the command line.
 pub(super) fn command_line(pid: Pid) -> Option<(Vec<u8>, Vec<u8>)> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let bytes = fs::read(path(pid, "cmdline")?).ok()?;
     let mut words = bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec);
     Some((words.next()?, words.next().unwrap_or_default()))
 }
 
 /// The pipe behind a descriptor, by inode.
 pub(super) fn pipe(pid: Pid, fd: u32) -> Option<u64> {
-    inode(&fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?.to_string_lossy(), "pipe")
+    inode(&fs::read_link(path(pid, &format!("fd/{fd}"))?).ok()?.to_string_lossy(), "pipe")
 }
 
 /// The sockets that a process has open, by inode.
 pub(super) fn sockets(pid: Pid) -> HashSet<u64> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return HashSet::new() };
-    entries.flatten().filter_map(|entry| socket(&entry.path())).collect()
+    let entries = path(pid, "fd").and_then(|path| fs::read_dir(path).ok());
+    entries.into_iter().flatten().flatten().filter_map(|entry| socket(&entry.path())).collect()
 }
 
 /// The socket behind an entry of `/proc/PID/fd`, by inode.
@@ -83,8 +104,13 @@ pub(super) fn socket(entry: &Path) -> Option<u64> {
 
 /// The real user of a process.
 pub(super) fn uid(pid: Pid) -> Option<u32> {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_ascii_whitespace().next()?.parse().ok()
+    text(pid, "status")?
+        .lines()
+        .find_map(|line| line.strip_prefix("Uid:"))?
+        .split_ascii_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 /// The TCP sockets of our network namespace that listen, by inode.

@@ -98,6 +98,24 @@ fn without_proc() {
 }
 
 #[test]
+fn with_the_proc_of_another_pid_namespace() {
+    needs!("unshare");
+    // As `unshare --pid` alone leaves it: our ids are those of strangers there.
+    let inner = ["unshare", "--pid", "--fork"];
+    let init = Init::new().through(inner).flags(["--delay", "300ms"]).env("STATUS", "4").env("DRAIN", "0.1");
+    let mut run = init.shell("$SERVER; exit $?").spawn();
+    run.told("port");
+    let lameduck = run.descendant("lameduck");
+    run.signal_to(lameduck, libc::SIGTERM);
+    // It is as without one: the shell is not looked through.
+    run.expect_exit(143);
+    let log = run.stderr();
+    assert!(run.stdout().contains("drained\n"), "{log}");
+    assert!(log.contains("serving on for 300ms, then SIGTERM to sh[2];"), "{log}");
+    assert!(log.contains("left behind: SIGTERM to the group of sh["), "{log}");
+}
+
+#[test]
 fn behind_another_init_the_signals_that_begin_a_stop_have_to_be_named() {
     needs!("tini");
     let server = "import os, signal\n\
