@@ -20,6 +20,7 @@ mod containers;
 mod docs;
 mod dropin;
 mod forward;
+mod frozen;
 mod health;
 mod healthcheck;
 mod hooks;

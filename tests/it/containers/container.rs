@@ -18,7 +18,7 @@ pub(super) struct Stopped {
     pub(super) code: i32,
     /// What lameduck logged.
     pub(super) log: Log,
-    /// How long `docker stop` took.
+    /// How long `docker stop`, or `docker wait`, took.
     pub(super) took: Duration,
 }
 
@@ -72,7 +72,17 @@ impl Container {
     pub(super) fn stop(&self) -> Stopped {
         let began = Instant::now();
         docker(&["stop", "--time", "60", &self.name]).expect("docker stop");
-        let took = began.elapsed();
+        self.stopped(began.elapsed())
+    }
+
+    /// Waits for its end, which was asked for in some other way.
+    pub(super) fn wait(&self) -> Stopped {
+        let began = Instant::now();
+        docker(&["wait", &self.name]).expect("docker wait");
+        self.stopped(began.elapsed())
+    }
+
+    fn stopped(&self, took: Duration) -> Stopped {
         let state = docker(&["inspect", "--format", "{{.State.ExitCode}}", &self.name]).expect("docker inspect");
         let code = String::from_utf8_lossy(&state.stdout).trim().parse().expect("an exit status");
         Stopped { code, log: Log::read(&self.words()), took }
@@ -92,13 +102,23 @@ impl Container {
         docker(&["kill", "--signal", signal, &self.name]).expect("docker kill");
     }
 
+    /// Freezes it.
+    pub(super) fn pause(&self) {
+        docker(&["pause", &self.name]).expect("docker pause");
+    }
+
+    /// Lets it go on.
+    pub(super) fn unpause(&self) {
+        docker(&["unpause", &self.name]).expect("docker unpause");
+    }
+
     fn processes(&self) -> String {
         let output = docker(&["top", &self.name, "-eo", "pid,args"]).expect("docker top");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Its standard error.
-    fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let output = docker(&["logs", &self.name]).expect("docker logs");
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
@@ -108,7 +128,8 @@ impl Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // When it was never made there is nothing to remove.
+        // When it was never made there is nothing to remove. One that is frozen cannot be.
+        let _ = docker(&["unpause", &self.name]);
         let _ = docker(&["rm", "--force", "--volumes", &self.name]);
     }
 }

@@ -11,6 +11,7 @@
 
 mod config;
 mod container;
+mod frozen;
 mod health;
 mod image;
 mod load;

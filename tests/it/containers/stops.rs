@@ -47,7 +47,7 @@ pub(super) fn nginx(slot: Slot) -> [String; 5] {
     ["nginx", "-e", "stderr", "-c", &format!("/etc/it/{}/nginx.conf", slot.number)].map(str::to_owned)
 }
 
-fn start_nginx(slot: Slot, options: &[&str], flags: &[&str]) -> Container {
+pub(super) fn start_nginx(slot: Slot, options: &[&str], flags: &[&str]) -> Container {
     let command = nginx(slot);
     Container::start(slot, options, flags, &command.each_ref().map(String::as_str))
 }
