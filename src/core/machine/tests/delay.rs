@@ -187,6 +187,16 @@ fn the_moment_of_the_kill_is_known_ahead() {
 }
 
 #[test]
+fn what_was_asked_for_and_how_far_it_has_come_is_known() {
+    let mut run = Run::of(delayed(), [app(MAIN)]);
+    assert_eq!((run.machine.policy(), run.machine.stop(), run.machine.delay_ends()), (&delayed(), None, None));
+    run.at(secs(3)).term();
+    assert_eq!((run.machine.stop(), run.machine.delay_ends()), (Some((secs(3), Signal::TERM)), Some(secs(18))));
+    run.at(secs(18));
+    assert_eq!((run.machine.stop(), run.machine.delay_ends()), (Some((secs(3), Signal::TERM)), None));
+}
+
+#[test]
 fn a_plan_that_comes_too_late_is_not_announced() {
     let mut run = Run::of(delayed(), [app(MAIN)]);
     let mut actions = Vec::new();

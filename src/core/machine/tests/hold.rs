@@ -134,6 +134,33 @@ fn the_log_says_for_how_many_answers_it_waits() {
 }
 
 #[test]
+fn the_log_says_nothing_of_a_hold_for_no_answers() {
+    let mut run = held(holding());
+    run.event(Event::Owed(Some(0))).event(Event::Owed(Some(0))).expect("tell 7 TERM");
+    run.not_noted(|note| matches!(note, Note::Holding { .. }));
+}
+
+#[test]
+fn the_answers_that_a_hold_could_not_wait_for_are_counted() {
+    for (owed, expected) in [(3, Some(3)), (0, None)] {
+        let mut run = held(holding());
+        run.at(secs(29)).event(Event::Owed(Some(owed))).at(secs(30)).expect("tell 7 TERM");
+        run.noted(|note| matches!(note, Note::Draining { cut, .. } if *cut == expected));
+    }
+}
+
+#[test]
+fn samples_are_asked_for_as_long_as_the_signal_is_held() {
+    let mut run = Run::of(holding(), [app(MAIN)]);
+    run.term();
+    assert!(!run.machine.is_holding(), "in the delay");
+    run.at(secs(15));
+    assert!(run.machine.is_holding());
+    run.event(Event::Owed(None)).expect("unready, watch, tell 7 TERM");
+    assert!(!run.machine.is_holding(), "once it was sent");
+}
+
+#[test]
 fn a_stop_signal_before_the_answer_to_the_look_prevents_the_hold() {
     let mut run = Run::of(holding(), [app(MAIN)]);
     run.term();

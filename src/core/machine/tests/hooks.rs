@@ -88,6 +88,7 @@ fn the_exit_hook_is_cut_by_a_stop_signal_but_not_by_a_duplicate() {
 fn a_process_given_up_that_ends_during_the_exit_hook_gives_its_status() {
     let mut run = Run::of(Policy { on_exit: Some(secs(4)), ..Policy::default() }, [app(MAIN)]);
     run.term().at(secs(32)).expect("unready, tell 7 TERM, kill all, start on-exit").phase(Phase::Gone);
+    assert_eq!(run.machine.state(run.now).exit_code, Some(137), "as of one that was killed, until it is known");
     run.at(secs(33)).killed(MAIN, Signal::KILL).expect("");
     run.event(Event::HookEnded(Hook::OnExit)).expect("exit 137");
     run.noted(|note| matches!(note, Note::Ended(ended) if ended.status.is_some()));

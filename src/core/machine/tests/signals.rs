@@ -1,7 +1,7 @@
 //! Signals that are not (or only sometimes) about stopping: passed on at once, to whom they concern.
 
 use super::{INSIDE, OUTSIDE, Run, TERMINAL};
-use crate::core::fixtures::{MAIN, app, delayed, nginx, program, secs, shell, sleep};
+use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, program, secs, shell, sleep};
 use crate::core::policy::StopOn;
 use crate::core::{Phase, Policy, Signal, SignalSet, StopSignal};
 
@@ -80,6 +80,22 @@ fn one_look_tells_that_it_is_a_stop_and_for_whom() {
     let mut run = Run::of(delayed(), [shell(MAIN), app(20).under(MAIN)]);
     run.signal(Signal::USR1, OUTSIDE).expect("pass USR1 to 20 under 7");
     assert_eq!(run.looks, 1);
+}
+
+#[test]
+fn what_the_server_is_is_remembered_for_a_second() {
+    let mut run = Run::of(delayed(), [nginx(MAIN)]);
+    for (millis, looks) in [(0, 1), (999, 1), (1_000, 2), (1_999, 2), (2_000, 3)] {
+        // HAProxy's graceful signal, so that it matters who gets it.
+        run.at(ms(millis)).signal(Signal::USR1, OUTSIDE).expect("pass USR1 to 7");
+        assert_eq!(run.looks, looks, "at {millis} ms");
+    }
+}
+
+#[test]
+fn what_is_remembered_of_the_server_keeps_no_stop_from_it() {
+    let mut run = Run::of(delayed(), [program("haproxy", MAIN)]);
+    run.signal(Signal::HUP, OUTSIDE).signal(Signal::USR1, OUTSIDE).expect("pass HUP to 7, unready");
 }
 
 #[test]
