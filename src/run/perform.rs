@@ -62,7 +62,11 @@ fn send_to_descendant(pid: Pid, parent: Pid, signal: Signal, wake: bool) -> io::
     };
     let Some(stat) = stat.filter(|stat| stat.parent == parent) else { return Ok(()) };
     let send = |signal| match &handle {
-        Some(handle) => handle.send(signal),
+        Some(handle) => match handle.send(signal) {
+            // A sandbox may know the one call and not the other.
+            Err(error) if !is(&error, Errno::ESRCH) => kill::process(pid, signal),
+            result => result,
+        },
         None => kill::process(pid, signal),
     };
     send(signal)?;

@@ -71,8 +71,9 @@ impl Stderr {
             }
             Kind::Pipe => match write_nowait(bytes) {
                 Err(error) if is_unsupported(&error) => {
-                    // Before Linux 5.17 (pipes) there is no such flag. A second open file is
-                    // refused where the pipe belongs to another user; what remains then is to ask first.
+                    // Before Linux 5.17 (pipes) there is no such flag, and a sandbox may refuse the
+                    // call. A second open file is refused where the pipe belongs to another user;
+                    // what remains then is to ask first.
                     self.reopened = reopen();
                     if self.reopened.is_none() {
                         self.kind = Kind::Other;
@@ -115,7 +116,7 @@ fn is_writable() -> bool {
 }
 
 fn is_unsupported(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL))
+    matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL | libc::EPERM))
 }
 
 fn length(result: libc::ssize_t) -> io::Result<usize> {

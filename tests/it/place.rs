@@ -116,6 +116,31 @@ fn with_the_proc_of_another_pid_namespace() {
 }
 
 #[test]
+fn where_a_sandbox_refuses_what_old_kernels_do_not_have() {
+    needs!();
+    const CALLS: [&str; 8] =
+        ["pidfd_open", "pidfd_send_signal", "close_range", "clone3", "pwritev2", "waitid", "prctl", "setpgid"];
+    const EPERM: i32 = 1;
+    const ENOSYS: i32 = 38;
+    // All of them, and one that is refused though its twin is not.
+    for calls in [&CALLS[..], &["pidfd_send_signal"]] {
+        for errno in [EPERM, ENOSYS] {
+            let calls: Vec<String> = calls.iter().map(|call| format!("{call}={errno}")).collect();
+            let refusing = fixtures::python(fixtures::REFUSING, &[]);
+            let init = Init::new().through(refusing).through(calls).through(["--"]).flags(["--delay", "300ms"]);
+            let mut run = init.env("STATUS", "4").env("DRAIN", "0.1").shell("$SERVER; exit $?").spawn();
+            run.told("port");
+            run.signal(libc::SIGTERM);
+            run.expect_exit(4);
+            let log = run.stderr();
+            assert!(run.stdout().contains("drained\n"), "{log}");
+            assert!(log.contains("serving on for 300ms, then SIGTERM to python3["), "{log}");
+            assert!(log.contains("gone: sh[2] exited with status 4 while draining"), "{log}");
+        }
+    }
+}
+
+#[test]
 fn behind_another_init_the_signals_that_begin_a_stop_have_to_be_named() {
     needs!("tini");
     let server = "import os, signal\n\
