@@ -154,6 +154,7 @@ mod tests {
             assert_eq!(parse(text), Err(NotADuration::Form), "{text:?}");
         }
         assert_eq!(parse("-5s"), Err(NotADuration::Negative));
+        assert_eq!(NotADuration::Negative.to_string(), "a duration cannot be negative");
     }
 
     #[test]
@@ -162,6 +163,26 @@ mod tests {
             assert_eq!(parse(text), Err(NotADuration::TooLong), "{text}");
         }
         assert_eq!(parse("365d"), Ok(MAX));
+        assert_eq!(NotADuration::TooLong.to_string(), "too long: the most is 365 days");
+    }
+
+    #[test]
+    fn a_duration_is_written_as_short_as_can_be() {
+        for (millis, text) in [
+            (0, "0s"),
+            (1, "1ms"),
+            (999, "999ms"),
+            (1_000, "1s"),
+            (1_050, "1.05s"),
+            (60_000, "1m"),
+            (61_500, "1m1.5s"),
+            (60_001, "1m0.001s"),
+            (3_600_000, "1h"),
+            (93_784_005, "1d2h3m4.005s"),
+            (172_800_000, "2d"),
+        ] {
+            assert_eq!(Written(Duration::from_millis(millis)).to_string(), text);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod fit;
 #[cfg(test)]
 mod tests;
 
-use super::note::{Ended, Made, Told, Why};
+use super::note::{Ended, Made, Told};
 use super::{Delivery, Hook, Note, Phase, Pid, Sender, Signal, State, Tick, WaitStatus};
 use crate::json::Value;
 use std::time::Duration;
@@ -87,10 +87,6 @@ impl Recorder {
     pub fn note(&mut self, note: &Note, now: Tick) {
         match note {
             Note::Entered(phase) => self.phases.push((*phase, now)),
-            Note::Draining { why: Why::Hurried(..), told, .. } => {
-                self.hurried = true;
-                self.tell(told);
-            }
             Note::Draining { told, .. } | Note::WentOn { told } | Note::Sweeping { told, .. } => self.tell(told),
             Note::Again { made: Made::Hurried | Made::SweepCut | Made::HookCut, .. } => self.hurried = true,
             _ => {}

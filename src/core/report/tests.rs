@@ -167,6 +167,13 @@ fn a_hurried_stop_says_so_and_a_duplicate_does_not_count() {
     assert_eq!(run.read()["hurried"], false);
     run.term(secs(3));
     assert_eq!(run.read()["hurried"], true);
+
+    // What was left behind is waited for no longer.
+    let mut run = Run::of(Policy { linger: Some(secs(5)), ..delayed() });
+    run.event(secs(1), Event::Died(MAIN, WaitStatus::exited(0)));
+    run.event(secs(1), Event::Reaped { children_left: true });
+    run.term(secs(2));
+    assert_eq!(run.read()["hurried"], true);
 }
 
 #[test]
