@@ -99,9 +99,9 @@ mod tests {
     #[test]
     fn how_it_ended_is_said_in_words() {
         for (raw, words) in [
-            (3 << 8, "exited with status 3"),
-            (11, "was ended by SIGSEGV"),
-            (11 | 0x80, "was ended by SIGSEGV (core dumped)"),
+            (0x300, "exited with status 3"),
+            (0x0b, "was ended by SIGSEGV"),
+            (0x8b, "was ended by SIGSEGV (core dumped)"),
         ] {
             assert_eq!(WaitStatus::from_raw(raw).to_string(), words);
         }

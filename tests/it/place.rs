@@ -115,16 +115,16 @@ fn with_the_proc_of_another_pid_namespace() {
     assert!(log.contains("left behind: SIGTERM to the group of sh["), "{log}");
 }
 
+/// What lameduck calls, on some way, that not every kernel has had and not every sandbox allows.
+const NOT_EVERYWHERE: [&str; 8] =
+    ["pidfd_open", "pidfd_send_signal", "close_range", "clone3", "pwritev2", "waitid", "prctl", "setpgid"];
+
 #[test]
 fn where_a_sandbox_refuses_what_old_kernels_do_not_have() {
     needs!();
-    const CALLS: [&str; 8] =
-        ["pidfd_open", "pidfd_send_signal", "close_range", "clone3", "pwritev2", "waitid", "prctl", "setpgid"];
-    const EPERM: i32 = 1;
-    const ENOSYS: i32 = 38;
     // All of them, and one that is refused though its twin is not.
-    for calls in [&CALLS[..], &["pidfd_send_signal"]] {
-        for errno in [EPERM, ENOSYS] {
+    for calls in [&NOT_EVERYWHERE[..], &["pidfd_send_signal"]] {
+        for errno in [libc::EPERM, libc::ENOSYS] {
             let calls: Vec<String> = calls.iter().map(|call| format!("{call}={errno}")).collect();
             let refusing = fixtures::python(fixtures::REFUSING, &[]);
             let init = Init::new().through(refusing).through(calls).through(["--"]).flags(["--delay", "300ms"]);
