@@ -173,7 +173,7 @@ fn a_hurried_stop_says_so_and_a_duplicate_does_not_count() {
     run.event(secs(1), Event::Died(MAIN, WaitStatus::exited(0)));
     run.event(secs(1), Event::Reaped { children_left: true });
     run.term(secs(2));
-    assert_eq!(run.read()["hurried"], true);
+    assert_eq!((&run.read()["hurried"], &run.read()["served_s"]), (&true.into(), &1.0.into()));
 }
 
 #[test]
@@ -228,6 +228,29 @@ fn what_is_too_long_loses_seconds_first_then_settings_then_lists() {
     assert!(run.line().len() <= MOST_BYTES);
     assert_eq!((&read["settings"], read["warnings"].as_array().unwrap().len()), (&serde_json::json!({}), 4));
     assert_eq!(read["command"], serde_json::json!(["nginx", "-g", "daemon off;"]));
+}
+
+#[test]
+fn traffic_that_is_too_long_in_itself_is_left_out_at_last() {
+    let mut run = Run::of(delayed());
+    let Value::Object(mut told) = traffic(300) else { panic!("no object") };
+    told[0].1 = "x".repeat(MOST_BYTES).into();
+    run.recorder.traffic(Value::Object(told));
+    let (line, read) = (run.line(), run.read());
+    assert!(line.len() <= MOST_BYTES, "{}", line.len());
+    assert_eq!((&read["truncated"], &read["traffic"]), (&true.into(), &serde_json::Value::Null));
+    assert_eq!(read["server"], serde_json::json!({"pid": 7, "comm": "nginx"}));
+}
+
+#[test]
+fn of_many_warnings_the_first_hundred_are_kept() {
+    let mut run = Run::of(delayed());
+    for at in 0..150 {
+        run.recorder.warning(at.to_string());
+    }
+    let read = run.read();
+    let kept = read["warnings"].as_array().unwrap();
+    assert_eq!((kept.len(), &kept[99], &read["truncated"]), (100, &"99".into(), &false.into()));
 }
 
 #[test]
