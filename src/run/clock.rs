@@ -3,7 +3,8 @@
 use crate::core::Tick;
 use std::time::{Duration, Instant, SystemTime};
 
-/// A clock that starts at nothing and never goes back.
+/// A clock that starts at nothing and never goes back: the kernel's monotonic one. To set the wall clock
+/// moves no deadline. A machine that sleeps does not age by it; a container that is frozen does.
 #[derive(Clone, Copy)]
 pub(crate) struct Clock(Instant);
 
@@ -16,6 +17,7 @@ impl Clock {
     }
 
     /// The time since the start.
+    #[allow(clippy::disallowed_methods, reason = "this is the module in which time passes")]
     pub(crate) fn now(&self) -> Tick {
         self.0.elapsed()
     }

@@ -71,8 +71,8 @@ pub fn give_back_memory() {
     };
 }
 
-/// Takes the places of the three streams where those are closed, until our exec of the server: what we
-/// open from here on would become one of them, and get what is written to standard error.
+/// Takes the places of the three streams where those are closed: what we open from here on would become
+/// one of them, and get what is written to standard error. The server finds them closed as they were.
 pub fn take_the_places_of_closed_streams() {
     for stream in libc::STDIN_FILENO..=libc::STDERR_FILENO {
         // SAFETY: plain system calls; the path is a C string. A new descriptor has the lowest free
