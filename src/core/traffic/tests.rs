@@ -343,7 +343,15 @@ fn the_verdict_says_what_to_make_of_it() {
     );
     let mut watched = Watched::with(1);
     watched.silent(20);
-    assert_eq!(said(&mut watched, secs(5), Ended::Delay), "no traffic seen: the delay cannot be judged");
+    let mut evidence = watched.over(secs(5), Ended::Delay);
+    assert_eq!(verdict(&evidence), "no traffic seen: the delay cannot be judged");
+    evidence.namespace_opens = Some(4);
+    assert_eq!(
+        verdict(&evidence),
+        "no traffic seen, but 4 connections in this network namespace, which others use too: the delay cannot be judged"
+    );
+    evidence.delay = secs(0);
+    assert_eq!(verdict(&evidence), "there was no delay");
     let mut watched = Watched::with(1);
     watched.busy(1, 1).silent(19);
     assert_eq!(
