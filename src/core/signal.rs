@@ -306,4 +306,16 @@ mod tests {
         assert_eq!(SignalSet::from_bits(set.bits()), set);
         assert_eq!(set.without(Signal::TERM).iter().count(), 2);
     }
+    #[test]
+    fn all_can_be_held_but_kill_stop_and_the_two_of_the_c_library() {
+        let held: Vec<i32> = (1..=64).filter_map(Signal::new).filter(|s| s.can_be_held()).map(Signal::number).collect();
+        let expected: Vec<i32> = (1..=64).filter(|number| ![9, 19, 32, 33].contains(number)).collect();
+        assert_eq!(held, expected);
+    }
+
+    #[test]
+    fn a_signal_that_is_put_into_a_set_twice_is_in_it() {
+        let set = SignalSet::EMPTY.with(Signal::TERM).with(Signal::TERM);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Signal::TERM]);
+    }
 }
