@@ -63,8 +63,14 @@ impl Freezer {
 
 impl Drop for Freezer {
     fn drop(&mut self) {
-        // The processes in it have ended by then, unless a test has failed in the middle.
-        let _ = fs::remove_dir(self.file(""));
+        // The kernel may take a moment after the last process was reaped. When a test has failed in the
+        // middle it may stay: a drop does not panic.
+        for _ in 0..400 {
+            if fs::remove_dir(self.file("")).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
