@@ -112,7 +112,7 @@ impl Verdict<'_> {
             Some(last) => write!(f, "last connection {} after {}", Seconds(last), self.signal)?,
             None if only_connections => f.write_str("no new connection seen")?,
             None if self.evidence.unattributed.is_some() || self.evidence.closed > 0 => {
-                f.write_str("no request seen")?
+                f.write_str("no request seen")?;
             }
             None => f.write_str("no traffic seen")?,
         }
