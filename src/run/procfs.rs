@@ -21,10 +21,12 @@ pub(super) struct Stat {
 
 /// Whether `/proc` shows the PID namespace that we are in. After an `unshare --pid` alone it shows the
 /// outer one, where our ids are those of strangers.
+///
+/// Asked once: it is mounted before us or not at all, and a storm of signals must not cost a look each
+/// where there is nothing to be seen.
 fn is_ours() -> bool {
-    static SEEN: OnceLock<()> = OnceLock::new();
-    let see = || fs::read_link("/proc/self").is_ok_and(|own| own == Path::new(&own_pid().to_string()));
-    SEEN.get().is_some() || (see() && SEEN.set(()).is_ok())
+    static OURS: OnceLock<bool> = OnceLock::new();
+    *OURS.get_or_init(|| fs::read_link("/proc/self").is_ok_and(|own| own == Path::new(&own_pid().to_string())))
 }
 
 /// Where `/proc` has something of a process.
