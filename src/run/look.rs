@@ -1,7 +1,7 @@
 //! A look at the processes, for the core.
 
 use super::procfs::{self, Stat};
-use crate::core::{Pid, Process, Snapshot};
+use crate::core::{Pid, Process, Snapshot, programs};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) fn at_main(main: Pid) -> Snapshot {
 pub(super) fn at_children(own_pid: Pid) -> Snapshot {
     let tree = tree();
     let mut processes: Vec<Process> =
-        descendants(&tree, own_pid).iter().filter_map(|pid| Some(process(*pid, tree.get(pid)?))).collect();
+        descendants(&tree, own_pid).iter().filter_map(|pid| Some(leftover(*pid, tree.get(pid)?))).collect();
     mark_listening(&mut processes);
     processes.retain(|process| process.parent == own_pid);
     // We are there ourselves.
@@ -47,32 +47,48 @@ fn tree() -> Tree {
 }
 
 fn descendants(tree: &Tree, ancestor: Pid) -> Vec<Pid> {
-    let mut found: Vec<Pid> = Vec::new();
-    let mut generation = vec![ancestor];
-    while !generation.is_empty() {
-        let next = |(pid, stat): (&Pid, &Stat)| {
-            (generation.contains(&stat.parent) && *pid != ancestor && !found.contains(pid)).then_some(*pid)
-        };
-        generation = tree.iter().filter_map(next).collect();
-        found.extend(&generation);
+    let mut children: HashMap<Pid, Vec<Pid>> = HashMap::new();
+    // Pids that were reused while the tree was read could make a circle of it.
+    for (pid, stat) in tree.iter().filter(|(pid, _)| **pid != ancestor) {
+        children.entry(stat.parent).or_default().push(*pid);
+    }
+    let mut found = Vec::new();
+    let mut parents = vec![ancestor];
+    while let Some(parent) = parents.pop() {
+        let its_children = children.remove(&parent).unwrap_or_default();
+        parents.extend(&its_children);
+        found.extend(its_children);
     }
     found
 }
 
-fn process(pid: Pid, stat: &Stat) -> Process {
-    let (caught, blocked) = procfs::caught_and_blocked(pid);
+/// All that its stat tells.
+fn process_by_stat(pid: Pid, stat: &Stat) -> Process {
     Process {
         pid,
         parent: stat.parent,
         group: stat.group,
         comm: stat.comm.clone(),
-        shell: procfs::command_line(pid).is_some_and(|(first, second)| is_shell(&first, &second)),
-        caught,
-        blocked,
+        shell: false,
+        caught: None,
+        blocked: None,
         stdin_pipe: None,
         stdout_pipe: None,
         listens: false,
     }
+}
+
+fn process(pid: Pid, stat: &Stat) -> Process {
+    let (caught, blocked) = procfs::caught_and_blocked(pid);
+    let shell = procfs::command_line(pid).is_some_and(|(first, second)| is_shell(&first, &second));
+    Process { shell, caught, blocked, ..process_by_stat(pid, stat) }
+}
+
+/// Thousands may be left behind, and while they are looked at none is reaped. What a process handles
+/// matters only where there is a choice of signals.
+fn leftover(pid: Pid, stat: &Stat) -> Process {
+    let seen = process_by_stat(pid, stat);
+    if programs::lookup(seen.program()).is_some() { process(pid, stat) } else { seen }
 }
 
 fn process_with_pipes(pid: Pid, stat: &Stat) -> Process {
@@ -83,6 +99,9 @@ fn process_with_pipes(pid: Pid, stat: &Stat) -> Process {
 /// its workers.
 fn mark_listening(processes: &mut [Process]) {
     let listening = procfs::listening_sockets();
+    if listening.is_empty() {
+        return;
+    }
     let owners: Vec<(Pid, Pid)> = processes
         .iter()
         .filter(|process| !listening.is_disjoint(&procfs::sockets(process.pid)))
@@ -133,6 +152,32 @@ mod tests {
         ] {
             assert_eq!(is_shell(first.as_bytes(), second.as_bytes()), expected, "{first} {second}");
         }
+    }
+
+    #[test]
+    fn descendants_are_found_once_each_and_after_their_parents() {
+        let tree = |parents: &[(Pid, Pid)]| -> Tree {
+            let stat = |parent| Stat { comm: "app".to_owned(), state: 'S', parent, group: 1 };
+            parents.iter().map(|(pid, parent)| (*pid, stat(*parent))).collect()
+        };
+        let found = descendants(&tree(&[(1, 0), (7, 1), (8, 1), (20, 7), (21, 20), (30, 9), (9, 0)]), 1);
+        let at = |pid| found.iter().position(|found| *found == pid);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(at(8).is_some() && at(7) < at(20) && at(20) < at(21), "{found:?}");
+        // As pieced together while pids were reused.
+        let mut circle = descendants(&tree(&[(1, 20), (7, 1), (20, 7), (8, 8)]), 1);
+        circle.sort_unstable();
+        assert_eq!(circle, [7, 20]);
+    }
+
+    #[test]
+    fn what_a_leftover_handles_is_looked_up_where_it_decides_about_its_signal() {
+        let own = crate::sys::process::own_pid();
+        let named = |comm: &str| leftover(own, &Stat { comm: comm.to_owned(), state: 'S', parent: 1, group: own });
+        for known in ["nginx: worker pr", "php-fpm8.2"] {
+            assert!(named(known).caught.is_some() && named(known).blocked.is_some(), "{known}");
+        }
+        assert_eq!(named("sleep").caught, None, "it is told TERM, whatever it handles");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::policy::REMEMBERED;
 use super::{
     Action, Event, Look, Note, Phase, Pid, Policy, Sender, Signal, Snapshot, State, Tick, WaitStatus, programs,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use timers::{Timer, Timers};
 
 /// The state of one server's life under lameduck.
@@ -137,8 +137,8 @@ struct Holding {
 /// The sweep: who was told, and whether everything was killed already.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Sweep {
-    /// Who had a signal of theirs, in the drain or since.
-    told: Vec<Pid>,
+    /// Who had a signal of theirs, in the drain or since. There may be thousands.
+    told: BTreeSet<Pid>,
     /// Everything was sent SIGKILL.
     killed: bool,
     /// No time is given to what was left behind.

@@ -13,7 +13,7 @@ const REAPER_ANSWERS: Duration = Duration::from_millis(10);
 impl Machine {
     pub(super) fn on_died(&mut self, now: Tick, pid: Pid, status: WaitStatus, actions: &mut Vec<Action>) {
         // Its pid may be given to another process from now on.
-        self.sweep.told.retain(|told| *told != pid);
+        self.sweep.told.remove(&pid);
         if self.main() != Some(pid) {
             return;
         }
@@ -96,7 +96,7 @@ impl Machine {
                 continue;
             }
             let signal = targets::leftover_signal(process);
-            self.sweep.told.push(process.pid);
+            self.sweep.told.insert(process.pid);
             actions.push(Action::Send(Delivery { to: Target::Child(process.pid), signal, wake: true }));
             told.push(Told { pid: process.pid, name: process.program().to_owned(), with_group: false, signal });
         }
