@@ -125,3 +125,22 @@ pub(super) fn kill_family(child: Pid) -> Vec<Pid> {
 fn is(error: &io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno as i32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::process::own_pid;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::Command;
+
+    #[test]
+    fn a_descendant_that_has_another_parent_by_now_is_another_process_and_left_alone() {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = Pid::try_from(child.id()).unwrap();
+        let to = |parent| Target::Descendant { pid, parent };
+        send(Delivery { to: to(1), signal: Signal::KILL, wake: false }, None).unwrap();
+        send(Delivery { to: to(own_pid()), signal: Signal::TERM, wake: false }, None).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.number()), "the first signal went to it");
+        send(Delivery { to: to(own_pid()), signal: Signal::TERM, wake: false }, None).unwrap();
+    }
+}

@@ -231,6 +231,21 @@ fn mask_and_dispositions_are_as_they_were() {
 }
 
 #[test]
+fn the_two_signals_of_the_c_library_are_clean_though_our_parent_left_them_ignored() {
+    needs!();
+    // So does glibc's `posix_spawn`.
+    let spawn = "import os, sys; pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)\n\
+                 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))";
+    let ignored = |init: Init| {
+        let lines = signals_of_cat(init.through(fixtures::python(spawn, &[])));
+        let (_, mask) = lines.iter().find_map(|line| line.split_once("SigIgn:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap() & (0b11 << 31)
+    };
+    assert_eq!(ignored(Init::bare()), 0b11 << 31);
+    assert_eq!(ignored(Init::new()), 0);
+}
+
+#[test]
 fn descriptors_are_those_given_and_no_others() {
     needs!();
     let null = || File::open("/dev/null").unwrap().into();

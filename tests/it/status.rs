@@ -116,3 +116,20 @@ fn a_kill_that_was_not_ours_is_said_to_be_none_of_ours() {
     run.expect_exit(137);
     assert!(run.stderr().contains("not by lameduck"), "{}", run.stderr());
 }
+
+#[test]
+fn such_a_kill_is_put_down_to_memory_as_far_as_the_cgroup_tells() {
+    needs!("mount");
+    for (events, said) in [
+        ("oom 3\\noom_kill 2\\noom_group_kill 0\\n", "out of memory? (the kernel has killed 2 in this cgroup)"),
+        ("oom 0\\noom_kill 0\\noom_group_kill 0\\n", "not by lameduck (and not for want of memory in this cgroup)"),
+    ] {
+        let line = format!(
+            "mount -t tmpfs none /sys/fs/cgroup && printf '{events}' >/sys/fs/cgroup/memory.events && exec \"$@\""
+        );
+        let init = Init::new().through(["sh", "-c", &line, "sh"]);
+        let mut run = init.cmd(["/bin/sh", "-c", "kill -KILL $$"]).run();
+        run.expect_exit(137);
+        assert!(run.stderr().contains(said), "{}", run.stderr());
+    }
+}

@@ -185,6 +185,7 @@ fn interrupt_in_the_drain_reaches_the_server() {
     run.expect_stdout("got 15\n");
     run.signal(libc::SIGINT);
     run.expect_exit(9);
+    assert_eq!(run.stdout(), "ready\ngot 15\ngot 2\n", "and no CONT, as it was not stopped");
 }
 
 #[test]

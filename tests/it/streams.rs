@@ -2,12 +2,13 @@
 
 use crate::support::files::tempdir;
 use crate::support::init::Stream;
-use crate::support::{Init, Running, fixtures, free_port, procfs};
+use crate::support::{Init, Running, fixtures, free_port, procfs, until};
 use nix::libc;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Everything is logged, from the start on.
@@ -228,4 +229,41 @@ fn a_reader_that_is_slow_gets_whole_lines() {
         assert!(line.starts_with("lameduck: ") && !line[10..].contains("lameduck: "), "{line}");
     }
     assert_eq!(procfs::state(run.pid), None);
+}
+
+#[test]
+fn lines_that_nobody_reads_are_counted_and_the_count_is_told_once_there_is_room() {
+    needs!();
+    const LINES: usize = 3_000;
+    let (mut reader, writer) = full_pipe();
+    let mut run = talkative(Stream::To(writer)).spawn();
+    run.expect_stdout("ready");
+    for _ in 0..LINES {
+        // They queue, and so each makes a line.
+        run.signal(libc::SIGRTMAX());
+    }
+    run.expect_stdout_times("got 64\n", LINES);
+    let log = Arc::new(Mutex::new(String::new()));
+    let reading = {
+        let log = Arc::clone(&log);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4_096];
+            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+                log.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        })
+    };
+    until("the count is told", || {
+        run.signal(libc::SIGHUP);
+        log.lock().unwrap().contains(" log lines were dropped")
+    });
+    run.signal(libc::SIGTERM);
+    run.expect_exit(7);
+    drop(run);
+    reading.join().unwrap();
+    let log = log.lock().unwrap();
+    let written = log.lines().filter(|line| line.contains("SIGRTMIN+30")).count();
+    let (before, _) = log.split_once(" log lines were dropped: nobody read them").unwrap();
+    let dropped: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(written > 0 && dropped > 0 && written + dropped == LINES, "{written} written, {dropped} dropped");
 }
