@@ -66,6 +66,8 @@ pub(super) struct Watch {
     /// Our own health port takes connections too, which are not the server's.
     health: Option<Arc<Told>>,
     ports: Vec<u16>,
+    /// The server has more ports than those.
+    has_more_ports: bool,
     families: Vec<u8>,
     table: Option<Table>,
     stage: Stage,
@@ -142,6 +144,7 @@ impl Watch {
             given,
             health,
             ports: Vec::new(),
+            has_more_ports: false,
             families: Vec::new(),
             table: None,
             stage: Stage::Finding(Vec::new()),
@@ -259,6 +262,7 @@ impl Watch {
                 return Outcome::NoPort { hidden: found.hidden };
             }
             self.ports = found.ports;
+            self.has_more_ports = found.left_out > 0;
             self.families = found.families;
             self.traffic.set_alone(found.alone);
             self.stage = Stage::Waiting;
@@ -314,6 +318,8 @@ impl Watch {
         let policy = machine.policy();
         self.delay_ends = machine.delay_ends().or(self.delay_ends);
         match (policy.quiet, self.delay_ends) {
+            // Requests may still come on those.
+            _ if self.has_more_ports => false,
             (Some(quiet), Some(ends)) => self.traffic.is_quiet(now, ends.saturating_sub(policy.delay), &quiet),
             _ => false,
         }

@@ -63,13 +63,28 @@ fn a_client_that_has_said_all_it_will_is_still_owed_its_answer() {
     assert!(seconds(&traffic["held_s"]) >= Duration::from_secs(1), "{traffic}");
 }
 
+/// More than are watched.
+const MANY: &str = "(kept := [socket.create_server(('127.0.0.1', 0)) for _ in range(40)])[0]";
+
 #[test]
 fn ports_that_are_too_many_to_be_watched_are_told_of() {
     needs!("ip");
-    let many = "(kept := [socket.create_server(('127.0.0.1', 0)) for _ in range(40)])[0]";
-    let mut watched = listening(many, &["--delay", "500ms", "-v"]);
+    let mut watched = listening(MANY, &["--delay", "500ms", "-v"]);
     watched.stop();
     let traffic = watched.ended();
     assert_eq!(traffic["ports"].as_array().unwrap().len(), 32);
     assert!(watched.log().contains("only 32 ports are watched, 8 more are not"), "{}", watched.log());
+}
+
+#[test]
+fn silence_on_some_of_the_ports_cuts_no_delay_short() {
+    needs!("ip");
+    let mut watched = listening(MANY, &["--delay", "4s", "--min-delay", "500ms", "--quiet", "500ms"]);
+    let mut client = Client { stream: watched.run.connect(&format!("127.0.0.1:{}", watched.port)) };
+    watched.stop();
+    client.busy(Duration::from_secs(1));
+    let traffic = watched.ended();
+    assert!(traffic["requests"].as_u64().is_some_and(|requests| requests > 10), "{traffic}");
+    assert_eq!(traffic["ended"], "delay", "{traffic}");
+    assert!(watched.log().contains("8 more are not: name those that matter with --watch-port: --quiet cannot end"));
 }
