@@ -233,8 +233,8 @@ fn a_reader_that_is_slow_gets_whole_lines() {
 
 #[test]
 fn lines_that_nobody_reads_are_counted_and_the_count_is_told_once_there_is_room() {
-    needs!();
     const LINES: usize = 3_000;
+    needs!();
     let (mut reader, writer) = full_pipe();
     let mut run = talkative(Stream::To(writer)).spawn();
     run.expect_stdout("ready");
