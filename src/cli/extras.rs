@@ -122,10 +122,9 @@ impl Extras {
 
     /// What can be read but is hardly meant.
     pub(super) fn warnings(&self, origins: &Origins, health: bool) -> Vec<String> {
-        let hooked = self.on_stop.is_some() || self.on_exit.is_some();
         let seen = health || self.ready_file.is_some() || self.state_file.is_some();
         [
-            (Id::HookTimeout, hooked, "there is no hook to limit"),
+            (Id::HookTimeout, self.hooked(), "there is no hook to limit"),
             (Id::Unready, seen, "nobody sees readiness without --health-listen or --ready-file"),
         ]
         .into_iter()

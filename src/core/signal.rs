@@ -306,6 +306,7 @@ mod tests {
         assert_eq!(SignalSet::from_bits(set.bits()), set);
         assert_eq!(set.without(Signal::TERM).iter().count(), 2);
     }
+
     #[test]
     fn all_can_be_held_but_kill_stop_and_the_two_of_the_c_library() {
         let held: Vec<i32> = (1..=64).filter_map(Signal::new).filter(|s| s.can_be_held()).map(Signal::number).collect();

@@ -96,6 +96,7 @@ mod tests {
             }
         }
     }
+
     #[test]
     fn how_it_ended_is_said_in_words() {
         for (raw, words) in [

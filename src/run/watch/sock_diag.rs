@@ -135,7 +135,7 @@ fn socket(body: &[u8]) -> Option<Socket> {
         family: *body.first()?,
         listens: *body.get(1)? == LISTEN,
         port: body.get(4..6)?.try_into().map(u16::from_be_bytes).ok()?,
-        resolver: body.get(8..24)? == [&RESOLVER[..], &[0; 12]].concat(),
+        resolver: body.get(8..12)? == RESOLVER && body.get(12..24)? == [0; 12],
         cookie: long(body, 44)?,
         receive_queue: number(body, 56)?,
         uid: number(body, 64)?,
