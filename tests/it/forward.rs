@@ -1,6 +1,8 @@
 //! Signals reach the server: each of them, once, and a stop signal always.
 
+use crate::support::files::tempdir;
 use crate::support::{Init, Running, alone, fixtures, procfs, scaled, until};
+use lameduck::core::policy::REMEMBERED;
 use nix::libc;
 use std::time::{Duration, Instant};
 
@@ -111,6 +113,31 @@ fn a_signal_that_may_not_be_sent_is_a_log_line() {
     run.signal_to(main, libc::SIGUSR1);
     run.expect_exit(7);
     assert_eq!(run.stdout(), "ready\ngot 10\n");
+}
+
+#[test]
+fn a_signal_to_what_was_seen_to_be_no_shell_costs_two_system_calls() {
+    needs!("strace");
+    let dir = tempdir();
+    let trace = dir.path.join("trace");
+    let strace = ["strace", "--quiet=all", "--output", trace.to_str().unwrap()];
+    let mut run = Init::new().through(strace).recorder(&["15=7"]);
+    let lameduck = run.descendant("lameduck");
+    let began = Instant::now();
+    for count in 1..=50 {
+        run.signal_to(lameduck, libc::SIGHUP);
+        run.expect_stdout_times("got 1\n", count);
+    }
+    // What was seen is remembered for so long.
+    let most_looks = began.elapsed().as_secs() / REMEMBERED.as_secs() + 1;
+    run.signal_to(lameduck, libc::SIGTERM);
+    run.expect_exit(7);
+    let text = std::fs::read_to_string(trace).unwrap();
+    let taken = text.split("rt_sigtimedwait(").filter(|from| from.lines().next().unwrap().contains("=SIGHUP"));
+    let (passed_on, looked): (Vec<_>, Vec<_>) =
+        taken.partition(|from| from.lines().count() == 2 && from.lines().nth(1).unwrap().starts_with("kill("));
+    assert_eq!(passed_on.len() + looked.len(), 50, "{text}");
+    assert!(looked.len() as u64 <= most_looks, "looked {} times: {text}", looked.len());
 }
 
 #[test]
