@@ -21,6 +21,10 @@ pub(crate) fn nginx(flags: &[&str]) -> (Running, u32) {
 
 /// nginx on this port.
 pub(crate) fn nginx_at(port: u16, flags: &[&str]) -> (Running, u32) {
+    nginx_under(Init::new(), port, flags)
+}
+
+fn nginx_under(init: Init, port: u16, flags: &[&str]) -> (Running, u32) {
     let (dir, port) = (tempdir(), u32::from(port));
     dir.file("index.html", "x".repeat(40_000), 0o644);
     let config = format!(
@@ -38,7 +42,7 @@ pub(crate) fn nginx_at(port: u16, flags: &[&str]) -> (Running, u32) {
         dir = dir.path.display()
     );
     let config = dir.file("nginx.conf", config, 0o644);
-    serving(Init::new().files(dir).flags(flags).cmd(["nginx", "-c", &config]).spawn(), port)
+    serving(init.files(dir).flags(flags).cmd(["nginx", "-c", &config]).spawn(), port)
 }
 
 fn haproxy(flags: &[&str]) -> (Running, u32) {
@@ -108,6 +112,16 @@ fn nginx_finishes_an_answer_that_is_longer_than_the_delay() {
     run.signal(libc::SIGTERM);
     assert!(slow.answered());
     run.expect_exit(0);
+}
+
+#[test]
+fn nginx_is_stopped_with_quit_where_nothing_shows_what_runs() {
+    needs!("nginx", "mount");
+    let hide = ["sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"];
+    let (run, port) = nginx_under(Init::new().through(hide), free_port(), &["--delay", "1s"]);
+    let slow = http::send(port, "/slow").unwrap();
+    stop_in_order((run, port), libc::SIGTERM, "SIGQUIT to nginx");
+    assert!(slow.answered());
 }
 
 #[test]
