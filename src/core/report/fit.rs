@@ -59,12 +59,10 @@ fn merge_seconds(object: &mut [(&'static str, Value)]) -> bool {
 /// Adds a row to the one before it.
 fn add(first: Value, second: &Value) -> Value {
     let (Value::Object(mut sums), Value::Object(more)) = (first.clone(), second) else { return first };
-    for (key, sum) in sums.iter_mut().filter(|(key, _)| *key != "at_s") {
-        let Some((_, more)) = more.iter().find(|(other, _)| other == key) else { continue };
-        match (sum, more) {
-            (Value::Number(sum), Value::Number(more)) => *sum = sum.saturating_add(*more),
-            (Value::Seconds(sum), Value::Seconds(more)) => *sum = sum.saturating_add(*more),
-            _ => {}
+    for (key, sum) in sums.iter_mut().filter(|(key, _)| *key != "second") {
+        if let (Value::Number(sum), Some((_, Value::Number(more)))) = (sum, more.iter().find(|(other, _)| other == key))
+        {
+            *sum = sum.saturating_add(*more);
         }
     }
     Value::Object(sums)

@@ -130,8 +130,8 @@ impl Recorder {
     }
 
     /// What was seen of the traffic: an object. When the report would be too long, the objects in its
-    /// list `per_second` are merged, two and two: `at_s` stays that of the first, and all other
-    /// numbers are added up.
+    /// list `per_second` are merged, two and two: `second` stays that of the first, and all
+    /// other numbers are added up.
     pub fn traffic(&mut self, traffic: Value) {
         self.traffic = Some(traffic);
     }

@@ -2,6 +2,7 @@
 
 use super::{HookRun, MOST_BYTES, Recorder};
 use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, secs, seen};
+use crate::core::traffic::{Evidence, Row, Source, Traffic};
 use crate::core::{Action, Event, Hook, Look, Machine, Policy, Process, Sender, Signal, Tick, WaitStatus};
 use crate::json::Value;
 use proptest::prelude::*;
@@ -194,15 +195,21 @@ fn hooks_and_traffic_are_told_as_they_came() {
     assert_eq!((&read["traffic"]["verdict"], &read["warnings"][0]), (&"no traffic seen".into(), &"mind".into()));
 }
 
-fn traffic(seconds: u64) -> Value {
-    let row = |at: u64| {
-        Value::Object(vec![
-            ("at_s", Value::Seconds(secs(at))),
-            ("seconds", Value::Seconds(secs(1))),
-            ("requests", Value::Number(10)),
-        ])
+/// Evidence of ten requests and a connection in each of so many seconds.
+fn traffic(seconds: u32) -> Value {
+    let evidence = Evidence {
+        per_second: (0..seconds).map(|second| Row { second, connections: 1, requests: 10 }).collect(),
+        ..Traffic::new(secs(0), Source::SockDiag, None).evidence(secs(1), secs(1), secs(1))
     };
-    Value::Object(vec![("verdict", "x".into()), ("per_second", Value::List((0..seconds).map(row).collect()))])
+    evidence.json(&[8_080], "SIGTERM")
+}
+
+/// The same, with this for a verdict.
+fn traffic_with_verdict(seconds: u32, verdict: String) -> Value {
+    let Value::Object(mut told) = traffic(seconds) else { panic!("no object") };
+    let (_, said) = told.iter_mut().find(|(key, _)| *key == "verdict").expect("there is a verdict");
+    *said = verdict.into();
+    Value::Object(told)
 }
 
 #[test]
@@ -217,7 +224,10 @@ fn what_is_too_long_loses_seconds_first_then_settings_then_lists() {
     let rows = read["traffic"]["per_second"].as_array().unwrap();
     assert!(line.len() <= MOST_BYTES && line.len() > MOST_BYTES / 2, "{}", line.len());
     assert_eq!((&read["truncated"], &read["settings"]["delay"]), (&true.into(), &"15s".into()));
-    assert_eq!((&rows[1]["at_s"], &rows[1]["seconds"], &rows[1]["requests"]), (&4.0.into(), &4.0.into(), &40.into()));
+    // Each row begins where that before it ends.
+    let (seconds, last) = (rows[1]["second"].as_i64().unwrap(), rows.len() - 1);
+    assert!(seconds > 1 && rows[last]["second"].as_i64() == i64::try_from(last).ok().map(|last| last * seconds));
+    assert_eq!((&rows[1]["connections"], &rows[1]["requests"]), (&seconds.into(), &(10 * seconds).into()));
     let requests: i64 = rows.iter().map(|row| row["requests"].as_i64().unwrap()).sum();
     assert_eq!(requests, 3_000, "no request is lost by merging");
 
@@ -233,9 +243,7 @@ fn what_is_too_long_loses_seconds_first_then_settings_then_lists() {
 #[test]
 fn traffic_that_is_too_long_in_itself_is_left_out_at_last() {
     let mut run = Run::of(delayed());
-    let Value::Object(mut told) = traffic(300) else { panic!("no object") };
-    told[0].1 = "x".repeat(MOST_BYTES).into();
-    run.recorder.traffic(Value::Object(told));
+    run.recorder.traffic(traffic_with_verdict(300, "x".repeat(MOST_BYTES)));
     let (line, read) = (run.line(), run.read());
     assert!(line.len() <= MOST_BYTES, "{}", line.len());
     assert_eq!((&read["truncated"], &read["traffic"]), (&true.into(), &serde_json::Value::Null));
@@ -278,7 +286,7 @@ proptest! {
         killed in proptest::collection::vec(text(), 0..300),
         server in text(), verdict in text(),
         forwarded in proptest::collection::vec(1_i32..=64, 0..200),
-        rows in 0_u64..500,
+        rows in 0_u32..500,
     ) {
         let mut run = Run::of(delayed());
         run.recorder = Recorder::new(command, settings.into_iter().map(|value| ("delay", value)).collect());
@@ -291,9 +299,7 @@ proptest! {
             run.event(secs(1), Event::Signal(Signal::new(number).unwrap(), Sender::Kernel));
         }
         run.recorder.killed(&killed.into_iter().map(|comm| (1, comm)).collect::<Vec<_>>());
-        let Value::Object(mut traffic) = traffic(rows) else { unreachable!() };
-        traffic.push(("more", verdict.into()));
-        run.recorder.traffic(Value::Object(traffic));
+        run.recorder.traffic(traffic_with_verdict(rows, verdict));
         let line = run.line();
         prop_assert!(line.len() <= MOST_BYTES, "{}", line.len());
         let read: serde_json::Value = serde_json::from_str(&line).expect("valid JSON");
