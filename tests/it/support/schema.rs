@@ -2,6 +2,19 @@
 //! a failure, not a pass.
 
 use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// A report, which is as the published schema says.
+#[track_caller]
+pub(crate) fn report(text: &str) -> Value {
+    assert!(text.len() <= 4_096 && text.ends_with("}\n") && text.lines().count() == 1, "{} {text}", text.len());
+    let report: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/report/schema.json");
+    let published = serde_json::from_str(&fs::read_to_string(published).unwrap()).unwrap();
+    assert_eq!(faults(&published, &report), [""; 0], "{text}");
+    report
+}
 
 /// What of `value` is not as `schema` says: one line each, with its place.
 pub(crate) fn faults(schema: &Value, value: &Value) -> Vec<String> {

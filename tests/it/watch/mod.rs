@@ -9,7 +9,7 @@ mod shared;
 mod unasked;
 
 use crate::support::files::{TempDir, tempdir};
-use crate::support::{Init, Running, fixtures};
+use crate::support::{Init, Running, fixtures, schema};
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -94,8 +94,7 @@ impl Watched {
 
     fn traffic(&self) -> Value {
         let text = std::fs::read_to_string(self.dir.path.join("report.json")).unwrap();
-        let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-        report["traffic"].clone()
+        schema::report(&text)["traffic"].clone()
     }
 
     fn log(&mut self) -> String {
