@@ -173,7 +173,7 @@ impl Sources {
     pub fn of(args: &[OsString], environ: &[(OsString, OsString)]) -> Option<Self> {
         let line = line::read(args);
         if !line.errors.is_empty() {
-            return None;
+            return Self::behind(args, environ);
         }
         let settings = resolve::resolve(line, environ, None).settings;
         let path = |place: Option<super::Place>| place.map(|place| place.path);
@@ -184,11 +184,15 @@ impl Sources {
             drain_file: path(drain_file),
             state_file: path(state_file),
         };
-        match settings.command.split_first() {
-            // Another init in front, or a lameduck that was told nothing of this.
-            Some((program, args)) if found == Self::default() && is_lameduck(program) => Self::of(args, environ),
-            _ => Some(found),
-        }
+        // Another init, or a lameduck that was told nothing of this, has the flags of one behind it.
+        let behind = if found == Self::default() { Self::behind(&settings.command, environ) } else { None };
+        Some(behind.unwrap_or(found))
+    }
+
+    /// Those of the first lameduck that these words start.
+    fn behind(words: &[OsString], environ: &[(OsString, OsString)]) -> Option<Self> {
+        let at = words.iter().position(|word| is_lameduck(word))?;
+        Self::of(words.get(at + 1..)?, environ)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::support::init::binary;
 use crate::support::{Init, Running, fixtures, free_port, until};
 use nix::libc;
+use std::ffi::OsString;
 use std::net::TcpListener;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -125,6 +126,28 @@ fn what_is_no_state_is_not_passed_off_as_one_and_a_pipe_holds_nobody_up() {
 }
 
 #[test]
+fn behind_another_init_the_port_is_found_in_the_words_of_both() {
+    needs!("nsenter", "tini", "dumb-init");
+    let dir = crate::support::files::tempdir();
+    let docker_init = dir.path.join("docker-init").to_str().unwrap().to_owned();
+    std::os::unix::fs::symlink(binary(), &docker_init).unwrap();
+    for (outer, flag) in [(docker_init.as_str(), "-s"), ("/usr/bin/tini", "-s"), ("/usr/bin/dumb-init", "-c")] {
+        let port = free_port();
+        let mut inner = vec![binary()];
+        inner.extend(["--delay", "10m", "--health-listen", &format!(":{port}")].map(OsString::from));
+        inner.extend(fixtures::python(fixtures::RECORDER, &[]));
+        let mut run = Init::new().program(outer).flags([flag]).cmd(inner).spawn();
+        run.expect_stdout("ready\n");
+        let plain = |run: &Running| ask(run, &["--healthcheck"]).output().unwrap();
+        until("it is ready", || plain(&run).status.success());
+        says(&plain(&run), 0, &format!("ready: http://127.0.0.1:{port}/readyz says so\n"));
+        run.signal(libc::SIGTERM);
+        run.expect_stderr("serving on for 10m");
+        begins(&plain(&run), 1, "not ready: lame-duck, ");
+    }
+}
+
+#[test]
 fn without_proc_the_environment_says_where_to_ask() {
     needs!("nsenter", "unshare");
     let port = free_port();
@@ -159,8 +182,12 @@ fn what_can_be_named_can_be_asked() {
     let open = listener.local_addr().unwrap().port();
     let dir = crate::support::files::tempdir();
     let file = dir.file("ready", "", 0o644);
-    let run = started(Init::new());
+    let own = free_port();
+    let run = started(Init::new().flags(["--health-listen", &format!(":{own}")]));
+    until("it is ready", || ask(&run, &["--healthcheck"]).output().unwrap().status.success());
     for (url, code, said) in [
+        (format!("http://localhost:{own}/livez"), 0, format!("ready: http://localhost:{own}/livez answers 200\n")),
+        (format!("http://127.0.0.1:{own}/no"), 1, format!("not ready: http://127.0.0.1:{own}/no answers 404\n")),
         (format!("tcp://localhost:{open}"), 0, format!("ready: tcp://localhost:{open} is open\n")),
         (format!("file:{file}"), 0, format!("ready: {file} exists\n")),
         (format!("file:{file}.not"), 1, format!("not ready: {file}.not does not exist\n")),

@@ -150,6 +150,8 @@ fn where_to_ask_is_known_from_flags_and_from_the_environment() {
     // Behind another init, PID 1 has the words of both.
     let behind = ["-s", "--", "/sbin/lameduck", "--health-listen", ":9003", "--", "nginx"];
     assert_eq!(port(&of(&behind).unwrap()), Some(Listen::Everywhere(9003)));
+    let others = ["-c", "-r", "15:3", "--", "gosu", "www", "/lameduck", "--health-listen", ":9003", "nginx"];
+    assert_eq!(port(&of(&others).unwrap()), Some(Listen::Everywhere(9003)));
     let nested = ["--health-listen", ":9002", "lameduck", "--health-listen", ":9003", "nginx"];
     assert_eq!(port(&of(&nested).unwrap()), Some(Listen::Everywhere(9002)));
 }
