@@ -168,6 +168,11 @@ fn an_exit_hook_is_bounded_and_cut_by_a_stop_signal() {
     run.goes_on_for(NO_DUPLICATE);
     run.signal(libc::SIGTERM);
     run.expect_exit(4);
+    let log = run.stderr();
+    assert!(
+        log.contains("gone: SIGTERM again") && log.contains("the on-exit hook is not waited for any longer"),
+        "{log}"
+    );
 }
 
 #[test]

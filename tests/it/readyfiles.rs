@@ -109,6 +109,17 @@ fn a_server_that_ends_by_itself_was_never_draining() {
 }
 
 #[test]
+fn what_a_former_run_left_is_gone_though_nothing_can_be_started() {
+    needs!();
+    let marks = Marks::new();
+    fs::write(&marks.ready, "").unwrap();
+    fs::write(&marks.drain, "").unwrap();
+    let mut run = Init::new().flags(marks.flags()).cmd(["/no/such/server"]).run();
+    run.expect_exit(127);
+    assert_eq!(marks.there(), (false, false));
+}
+
+#[test]
 fn files_that_cannot_be_written_are_all_told_of_and_nothing_is_started() {
     needs!();
     let dir = tempdir();

@@ -77,6 +77,20 @@ fn a_server_that_is_not_well_is_not_ready() {
 }
 
 #[test]
+fn a_server_is_ready_only_while_its_check_passes() {
+    needs!();
+    let server = free_port();
+    let (mut run, port) = with_check(&format!("tcp://127.0.0.1:{server}"));
+    for _ in 0..2 {
+        until_ready(&mut run, port, 503);
+        let listener = TcpListener::bind(("127.0.0.1", server)).unwrap();
+        until_ready(&mut run, port, 200);
+        drop(listener);
+    }
+    until_ready(&mut run, port, 503);
+}
+
+#[test]
 fn a_check_that_takes_too_long_has_failed_and_many_probes_share_one() {
     needs!();
     let slow = page("200 OK", Duration::from_secs(30));

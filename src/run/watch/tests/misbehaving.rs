@@ -5,6 +5,7 @@ use crate::core::fixtures::{ms, secs};
 use crate::run::watch::dump::{Dump, Kernel, TIME_OUT};
 use crate::run::watch::sock_diag::{FAMILIES, Message, Socket, messages, request, states};
 use crate::run::watch::table::Step;
+use crate::run::watch::{INTERVAL, MOST_FAILURES, Outcome, Source, Watch};
 use crate::sys::netlink::Received;
 use nix::errno::Errno;
 use std::collections::VecDeque;
@@ -146,6 +147,38 @@ fn what_the_kernel_threw_away_is_noticed() {
     assert_eq!(ended.unwrap_err().raw_os_error(), Some(Errno::ENOMEM as i32));
     let (_, ended, _) = read([Says(message(4, 1, &[]))]);
     assert_eq!(ended.unwrap_err().raw_os_error(), Some(Errno::ENOBUFS as i32));
+}
+
+#[test]
+fn a_watch_asks_again_for_what_was_thrown_away_and_the_third_time_in_another_way() {
+    let (now, failed) = (secs(1), |watch: &mut Watch, errno: Errno| watch.fail(secs(1), errno.into()));
+    let mut watch = Watch::new(ms(0), vec![8_080], 0, None);
+    for _ in 1..MOST_FAILURES {
+        assert!(matches!(failed(&mut watch, Errno::ENOBUFS), Outcome::Nothing));
+        assert_eq!((watch.source(), watch.due()), (Source::SockDiag, now + INTERVAL));
+    }
+    assert!(matches!(failed(&mut watch, Errno::ENOBUFS), Outcome::FellBack(_)));
+    assert_eq!((watch.source(), watch.due()), (Source::Proc, now));
+    // There is no third way.
+    assert!(matches!(failed(&mut watch, Errno::EACCES), Outcome::Blind(_)));
+    // Nobody asks a second time where there was no answer.
+    let mut watch = Watch::new(ms(0), vec![8_080], 0, None);
+    assert!(matches!(watch.fail(now, io::ErrorKind::TimedOut.into()), Outcome::FellBack(_)));
+}
+
+#[test]
+fn a_sample_that_costs_much_puts_off_the_next() {
+    let mut watch = Watch::new(ms(0), vec![8_080], 0, None);
+    for (told, cost, interval) in [
+        (false, ms(5), ms(250)),
+        (false, ms(10), ms(500)),
+        (false, secs(1), secs(5)),
+        (true, ms(10), secs(1)),
+        (true, ms(40), secs(2)),
+    ] {
+        (watch.told, watch.round.cost) = (told, cost);
+        assert_eq!(watch.interval(), interval, "{cost:?}");
+    }
 }
 
 #[test]
