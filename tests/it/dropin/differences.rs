@@ -20,6 +20,15 @@ const fn differs(
     Difference { program, situations, facts, why }
 }
 
+// === impl Difference ===
+
+impl Difference {
+    /// Whether it is one of this program's.
+    pub(super) fn is_of(&self, program: &str) -> bool {
+        self.program == program.trim_end_matches("-static")
+    }
+}
+
 const ON_STDOUT: &[(&str, &str, &str)] = &[("stdout", "silent", "speaks"), ("stderr", "speaks", "silent")];
 const LOG_ON_STDERR: &[(&str, &str, &str)] = &[("stdout", "speaks", "silent"), ("stderr", "silent", "speaks")];
 const NO_MEANS_NO: &str = "a variable that says no means no";
