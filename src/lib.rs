@@ -21,6 +21,8 @@ pub mod core;
 #[cfg(feature = "ctl")]
 pub mod ctl;
 pub mod exit;
+#[cfg(test)]
+mod fuzz;
 #[cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 pub mod http;
 pub mod json;

@@ -7,6 +7,9 @@
 mod client;
 mod source;
 
+#[cfg(test)]
+mod corpus;
+
 use crate::cli::{Ask, Printed, Probe, Question, Stream};
 use crate::http::{Status, Target};
 use crate::run::clock::Clock;

@@ -173,7 +173,7 @@ fn read(path: &std::path::Path) -> io::Result<String> {
 }
 
 /// What a state says of readiness. It is JSON as [`crate::core::State`] writes it, without blanks.
-fn ready_in(state: &str) -> Option<bool> {
+pub(super) fn ready_in(state: &str) -> Option<bool> {
     let (_, value) = state.split_once("\"ready\":")?;
     match value {
         _ if value.starts_with("true") => Some(true),

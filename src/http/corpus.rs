@@ -1,9 +1,9 @@
-//! Heads as nobody should send them. An ordinary run replays what is written here and a little
-//! around it; the long run is `cargo test --release --lib http::corpus -- --ignored`.
+//! Heads as nobody should send them.
 
 use super::{Head, LONGEST_HEAD, Request, Status};
+use crate::fuzz::{self, Dice, SOME, TEN_MILLION};
 
-/// Where the long run starts from: each once found or once thought of.
+/// Where the mutants start from: each once found or once thought of.
 const SEEDS: [&[u8]; 24] = [
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     b"HEAD /readyz?a=b HTTP/1.0\r\n\r\n",
@@ -31,47 +31,13 @@ const SEEDS: [&[u8]; 24] = [
     b"\n",
 ];
 
-/// Pseudo-random numbers (xorshift): the same in every run, so that a finding can be found again.
-struct Dice(u64);
-
-// === impl Dice ===
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 32).unwrap() % sides
-    }
-
-    /// Changes a seed in one to eight places, and now and then makes it too long.
-    fn mutant(&mut self, input: &mut Vec<u8>) {
-        input.clear();
-        input.extend(SEEDS[self.roll(SEEDS.len())]);
-        for _ in 0..=self.roll(8) {
-            let at = self.roll(input.len() + 1);
-            let byte = if self.roll(2) == 0 {
-                u8::try_from(self.roll(256)).unwrap()
-            } else {
-                b"\r\n :/?#.%HTP10"[self.roll(14)]
-            };
-            match self.roll(5) {
-                0 if at < input.len() => input[at] = byte,
-                1 => input.truncate(at),
-                2 if at < input.len() => drop(input.remove(at)),
-                3 => {
-                    let other = SEEDS[self.roll(SEEDS.len())];
-                    let from = self.roll(other.len());
-                    input.splice(at..at, other[from..].iter().copied());
-                }
-                _ => input.insert(at, byte),
-            }
-        }
-        if self.roll(1_000) == 0 {
-            let at = self.roll(input.len() + 1);
-            let byte = input.get(at).copied().unwrap_or(b'\n');
-            input.splice(at..at, std::iter::repeat_n(byte, LONGEST_HEAD - 4 + self.roll(8)));
-        }
+/// Another head; now and then one that is too long.
+fn mutate(dice: &mut Dice, input: &mut Vec<u8>) {
+    dice.mutant(input, &SEEDS, b"\r\n :/?#.%HTP10");
+    if dice.roll(1_000) == 0 {
+        let at = dice.roll(input.len() + 1);
+        let byte = input.get(at).copied().unwrap_or(b'\n');
+        input.splice(at..at, std::iter::repeat_n(byte, LONGEST_HEAD - 4 + dice.roll(8)));
     }
 }
 
@@ -96,15 +62,6 @@ fn check(input: &[u8]) {
     }
 }
 
-fn run(executions: usize) {
-    let (mut dice, mut input) = (Dice(0x9E37_79B9_7F4A_7C15), Vec::new());
-    for _ in 0..executions {
-        dice.mutant(&mut input);
-        let held = std::panic::catch_unwind(|| check(&input));
-        assert!(held.is_ok(), "found: {:?}", input.escape_ascii().to_string());
-    }
-}
-
 #[test]
 fn the_corpus_breaks_nothing() {
     for seed in SEEDS {
@@ -112,11 +69,11 @@ fn the_corpus_breaks_nothing() {
             check(&seed[..length]);
         }
     }
-    run(100_000);
+    fuzz::run(SOME, mutate, check);
 }
 
 #[test]
-#[ignore = "ten million executions take a minute"]
-fn ten_million_mutants_break_nothing() {
-    run(10_000_000);
+#[ignore = "takes a minute: see crate::fuzz"]
+fn ten_million_heads_break_nothing() {
+    fuzz::run(TEN_MILLION, mutate, check);
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::core::Unready;
+use crate::fuzz::{self, Dice, SOME, TEN_MILLION};
 use proptest::prelude::*;
 
 #[test]
@@ -161,25 +162,23 @@ proptest! {
     }
 }
 
-/// `cargo test --release --lib -- --ignored ten_million`: a minute or so.
+/// Another command line.
+fn mutate(dice: &mut Dice, input: &mut Vec<u8>) {
+    let seeds = CORPUS.map(|(text, _)| text.as_bytes());
+    dice.mutant(input, &seeds, b"ab \t\n'\"\\#$=;");
+}
+
+fn bytes_hold(bytes: &[u8]) {
+    split_holds(&String::from_utf8_lossy(bytes));
+}
+
 #[test]
-#[ignore = "ten million texts: run by hand"]
-fn ten_million_texts_are_split_or_refused() {
-    const LETTERS: [&str; 16] =
-        ["a", "b", " ", "\t", "\n", "'", "\"", "\\", "#", "$", "é", "\u{1}", "=", ";", "''", "\\\n"];
-    let mut random: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut text = String::new();
-    for _ in 0..10_000_000 {
-        text.clear();
-        // xorshift64: each number is four bits a letter, and a length.
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let mut bits = random;
-        for _ in 0..random % 16 {
-            text.push_str(LETTERS[usize::try_from(bits & 15).unwrap()]);
-            bits >>= 4;
-        }
-        split_holds(&text);
-    }
+fn mutants_of_command_lines_are_split_or_refused() {
+    fuzz::run(SOME, mutate, bytes_hold);
+}
+
+#[test]
+#[ignore = "takes a minute: see crate::fuzz"]
+fn ten_million_command_lines_are_split_or_refused() {
+    fuzz::run(TEN_MILLION, mutate, bytes_hold);
 }
