@@ -85,6 +85,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         "left out: that is no init, but a process that holds namespaces",
     ),
     differs("tini", &["a file as a directory"], &[("status", "1", "127")], "not found, as in any shell"),
+    differs("tini", &["a loop of links"], &[("status", "1", "126")], "cannot be executed, as in any shell"),
     differs("tini", &["a name that is too long"], &[("status", "1", "126")], "cannot be executed, as in any shell"),
     differs(
         "tini",
@@ -121,6 +122,24 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         &["a command of another user, without the right to signal it"],
         &[("end", "ends with 1", "stays")],
         "a signal that may not be sent is no reason to take the container down",
+    ),
+    differs(
+        "dumb-init",
+        &["verbose, and nobody reads standard error"],
+        &[("end", "runs in circles", "ends with 3")],
+        "a log never blocks",
+    ),
+    differs(
+        "catatonit",
+        &["verbose, and nobody reads standard error"],
+        &[("end", "ends with 141", "ends with 3")],
+        "a log never kills",
+    ),
+    differs(
+        "tini",
+        &["a sandbox that refuses prctl"],
+        &[("status", "1", "3")],
+        "what it asks for besides is no reason not to run the command",
     ),
     differs("tini", &["idle"], &[("sleeps through", "false", "true")], "nothing to do, nothing done"),
     differs(

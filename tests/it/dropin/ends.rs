@@ -4,7 +4,8 @@ use super::{
     Init, Seen, Situation, all, compare, dumb_init, needs_originals, of_words, settles, situation, speaks, tini,
 };
 use crate::support::files::tempdir;
-use crate::support::{fixtures, procfs, until};
+use crate::support::init::Stream;
+use crate::support::{Running, fixtures, procfs, until};
 use nix::libc;
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -90,6 +91,12 @@ fn start_errors() -> Vec<Situation> {
         situation("a file that may not be executed", all(""), |init| cannot_run(init.cmd(["/etc/passwd"]))),
         situation("a file as a directory", all(""), |init| cannot_run(init.cmd(["/etc/passwd/x"]))),
         situation("a name that is too long", all(""), |init| cannot_run(init.cmd([format!("/{}", "x".repeat(300))]))),
+        situation("a loop of links", all(""), |init| {
+            let dir = tempdir();
+            let link = dir.path.join("link");
+            std::os::unix::fs::symlink(&link, &link).unwrap();
+            cannot_run(init.files(dir).cmd([link]))
+        }),
         situation("a script whose interpreter is not there", all(""), |init| {
             let dir = tempdir();
             let script = dir.file("script", "#!/nowhere/at/all\n", 0o755);
@@ -141,6 +148,21 @@ fn worlds() -> Vec<Situation> {
             let before = wakes(run.pid);
             run.goes_on_for(Duration::from_millis(2_200));
             Seen::default().with("sleeps through", wakes(run.pid) == before)
+        }),
+        situation("verbose, and nobody reads standard error", [Some("-vvv"), Some("-v"), Some("")], |init| {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let mut run = init.stderr(Stream::To(writer.into())).cmd(["sh", "-c", "exit 3"]).spawn();
+            let in_circles =
+                |run: &Running| procfs::busy(run.pid).is_some_and(|time| time > Duration::from_millis(500));
+            until("it ends, or has run for longer than anything takes", || run.ended() || in_circles(&run));
+            let end = if run.ended() { format!("ends with {}", run.wait_exit()) } else { "runs in circles".to_owned() };
+            Seen::default().with("end", end)
+        })
+        .environ(&[("CATATONIT_DEBUG", "1")]),
+        situation("a sandbox that refuses prctl", [Some("-s"), Some(""), Some("")], |init| {
+            let init = init.through(fixtures::python(fixtures::REFUSING, &["prctl=1"])).through(["--"]);
+            Seen::default().with("status", init.cmd(["sh", "-c", "exit 3"]).run().wait_exit())
         }),
         of_words("nested in itself", all("--"), |words| {
             let program = words[words.len() - 2].clone();

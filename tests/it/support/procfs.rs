@@ -1,6 +1,7 @@
 //! A look at processes from outside.
 
 use std::fs;
+use std::time::Duration;
 
 /// The fields of `/proc/PID/stat` from the state on.
 fn stat(pid: i32) -> Option<Vec<String>> {
@@ -12,6 +13,13 @@ fn stat(pid: i32) -> Option<Vec<String>> {
 /// `R`, `S`, `T`, `Z`…; `None` when there is no such process.
 pub(crate) fn state(pid: i32) -> Option<char> {
     stat(pid)?.first()?.chars().next()
+}
+
+/// The processor time that it has had: told in hundredths of a second.
+pub(crate) fn busy(pid: i32) -> Option<Duration> {
+    let stat = stat(pid)?;
+    let field = |at: usize| stat.get(at)?.parse::<u64>().ok();
+    Some(Duration::from_millis(10 * (field(11)? + field(12)?)))
 }
 
 /// The process group that has the terminal of `pid`, and its own.
