@@ -23,6 +23,7 @@ pub(crate) const STUBBORN: &str = include_str!("../fixtures/stubborn.py");
 
 /// Runs a program in which some system calls fail: `NAME=ERRNO … -- PROGRAM`.
 pub(crate) const REFUSING: &str = include_str!("../fixtures/refusing.py");
+
 /// A main process, a helper in its group, a stranger in another session: each says what it hears.
 pub(crate) const FAMILY: &str = include_str!("../fixtures/family.py");
 
