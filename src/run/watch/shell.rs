@@ -22,6 +22,20 @@ pub(in crate::run) enum Watching {
     Blind(String),
 }
 
+/// What the report says when it was given up because of a mistake of ours.
+const FAILED: &str = "the watch failed";
+
+/// Has the watch do something, if there is one. One that panics is none from then on: an extra must
+/// not take the stop with it.
+fn alone<T>(watching: &mut Watching, act: impl FnOnce(&mut Watch) -> T) -> Option<T> {
+    let Watching::On(watch) = watching else { return None };
+    let done = catch_unwind(AssertUnwindSafe(|| act(watch))).ok();
+    if done.is_none() {
+        *watching = Watching::Blind(FAILED.to_owned());
+    }
+    done
+}
+
 // === impl Watching ===
 
 impl Watching {
@@ -54,10 +68,12 @@ impl Shell {
             return;
         }
         let signal = self.machine.stop().map_or_else(String::new, |(_, signal)| signal.to_string());
-        let told = match std::mem::take(&mut self.watching) {
-            Watching::Off => return,
-            Watching::Blind(why) => Evidence::json_of_nothing(&why),
-            Watching::On(watch) => watch.evidence(now, self.machine.policy().delay).json(watch.ports(), &signal),
+        let delay = self.machine.policy().delay;
+        let seen = self.watched(|watch| watch.evidence(now, delay).json(watch.ports(), &signal));
+        let told = match (std::mem::take(&mut self.watching), seen) {
+            (_, Some(told)) => told,
+            (Watching::Blind(why), None) => Evidence::json_of_nothing(&why),
+            (Watching::Off | Watching::On(_), None) => return,
         };
         self.say.traffic_in_full(&told);
         self.extras.traffic(told);
@@ -65,32 +81,48 @@ impl Shell {
 
     /// What the machine notes may be of interest to the watch.
     pub(in crate::run) fn watch_note(&mut self, note: &Note) {
-        let Watching::On(watch) = &mut self.watching else { return };
         let now = self.clock.now();
         match note {
             Note::DelayOver(why) => {
-                watch.on_delay_over(now, *why);
                 let delay = self.machine.policy().delay;
-                if let Some((_, signal)) = self.machine.stop().filter(|_| !delay.is_zero()) {
-                    self.say.traffic(&watch.evidence(now, delay), &signal.to_string());
+                let seen = self.watched(|watch| {
+                    watch.on_delay_over(now, *why);
+                    watch.evidence(now, delay)
+                });
+                if let (Some(seen), Some((_, signal)), false) = (seen, self.machine.stop(), delay.is_zero()) {
+                    self.say.traffic(&seen, &signal.to_string());
                 }
             }
-            Note::Draining { .. } => watch.on_told(now),
+            Note::Draining { .. } => self.watched(|watch| watch.on_told(now)).unwrap_or_default(),
             _ => {}
         }
     }
 
+    /// Has the watch do something, if there is one.
+    fn watched<T>(&mut self, act: impl FnOnce(&mut Watch) -> T) -> Option<T> {
+        let was_on = self.watching.is_on();
+        let done = alone(&mut self.watching, act);
+        if was_on && done.is_none() {
+            self.warn("a mistake in lameduck: the traffic is not watched any more");
+        }
+        done
+    }
+
     /// Lets the watch do what is due, and tells the machine what it has found.
     pub(in crate::run) fn watch_traffic(&mut self) {
-        let Watching::On(watch) = &mut self.watching else { return };
-        let now = self.clock.now();
-        if self.machine.next_deadline().is_some_and(|deadline| deadline <= now) {
-            watch.hasten(now);
+        if !self.watching.is_on() {
+            return;
         }
-        // An extra must not take the stop with it.
-        let Ok(outcome) = catch_unwind(AssertUnwindSafe(|| watch.work(&self.clock))) else {
-            self.warn("a mistake in lameduck: the traffic is not watched any more");
-            return self.go_blind("the watch failed".to_owned());
+        let (clock, now) = (self.clock, self.clock.now());
+        let hasten = self.machine.next_deadline().is_some_and(|deadline| deadline <= now);
+        let outcome = self.watched(|watch| {
+            if hasten {
+                watch.hasten(now);
+            }
+            watch.work(&clock)
+        });
+        let (Some(outcome), Watching::On(watch)) = (outcome, &mut self.watching) else {
+            return self.go_blind(FAILED.to_owned());
         };
         match outcome {
             Outcome::Nothing => {}
@@ -129,8 +161,11 @@ impl Shell {
                 if self.machine.is_holding() {
                     let owed = watch.owed();
                     self.feed(Event::Owed(owed));
-                } else if self.machine.phase() == Phase::LameDuck && watch.is_quiet(now, &self.machine) {
-                    self.feed(Event::Quiet);
+                } else if self.machine.phase() == Phase::LameDuck {
+                    let machine = &self.machine;
+                    if alone(&mut self.watching, |watch| watch.is_quiet(now, machine)) == Some(true) {
+                        self.feed(Event::Quiet);
+                    }
                 }
             }
         }
@@ -153,5 +188,20 @@ impl Shell {
         if self.machine.is_holding() {
             self.feed(Event::Owed(None));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_that_panics_is_none_from_then_on() {
+        let watch = Watch::new(Tick::ZERO, vec![8_080], 0, None);
+        let mut watching = Watching::On(Box::new(watch));
+        assert_eq!(alone(&mut watching, |watch| watch.due()), Some(Tick::ZERO));
+        assert!(alone(&mut watching, |_| -> u8 { panic!("on purpose") }).is_none());
+        assert!(matches!(&watching, Watching::Blind(why) if why == FAILED) && watching.due().is_none());
+        assert!(alone(&mut watching, |watch| watch.due()).is_none());
     }
 }
