@@ -85,6 +85,32 @@ fn the_state_follows_the_phases_and_the_lock_is_held_through_the_stop() {
     assert_eq!(left, ["state.json", "state.json.lock"]);
 }
 
+/// Ends with 4 on TERM, and leaves a helper that does not end.
+const LEAVES: &str = "import os, signal\nsignal.signal(15, signal.SIG_IGN)\nif os.fork() > 0:\n  signal.signal(15, \
+                      lambda *_: os._exit(4))\n  os.write(1, b'ready\\n')\nwhile True: signal.pause()";
+
+#[test]
+fn the_lock_is_held_while_what_is_left_and_the_last_hook_are_waited_for() {
+    needs!();
+    let state = State::new();
+    let flags = ["--linger", "10m", "--hook-timeout", "10m", "--on-exit", "sh -c 'echo stuck; sleep 600'"];
+    let mut run = Init::new().flags(state.flags()).flags(flags).python(LEAVES, &[]).spawn();
+    run.expect_stdout("ready\n");
+    run.signal(libc::SIGTERM);
+    until("the state is sweeping", || state.phase() == "sweeping");
+    assert_eq!((&state.read()["exit_code"], &state.read()["pid"]), (&4.into(), &Value::Null));
+    assert!(state.locked());
+    // Later than a duplicate would be.
+    run.goes_on_for(Duration::from_millis(250));
+    run.signal(libc::SIGTERM);
+    run.expect_stderr("stuck\n");
+    until("the state is gone", || state.phase() == "gone");
+    assert!(state.locked());
+    run.signal(libc::SIGTERM);
+    run.expect_exit(4);
+    assert!(!state.locked());
+}
+
 #[test]
 fn a_reader_finds_the_old_or_the_new_and_never_half_of_it() {
     needs!();
@@ -161,7 +187,9 @@ fn a_file_that_is_a_mount_of_its_own_is_written_in_place() {
         .python(fixtures::SERVER, &[])
         .spawn();
     run.told("port");
-    until("it serves", || state.phase() == "serving");
+    // Between the writing and the cutting the end of what was there before is seen.
+    let whole = || serde_json::from_str::<Value>(&fs::read_to_string(&state.path).unwrap());
+    until("it serves", || whole().is_ok_and(|state| state["phase"] == "serving"));
     run.signal(libc::SIGTERM);
     run.expect_exit(0);
     assert_eq!(state.phase(), "gone");
