@@ -6,7 +6,7 @@
 use crate::cli::Place;
 use nix::errno::Errno;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -157,15 +157,20 @@ pub(super) fn write_in_place(path: &Path, text: &str) -> io::Result<()> {
     write_all(&mut open_in_place(path)?, text)
 }
 
+/// So much of what a file holds is covered with blanks before it is cut: all that we ever write.
+const COVERED: usize = 4_096;
+
 /// Gives an open file new content.
 ///
 /// # Errors
 /// Those of the file.
 pub(super) fn write_all(file: &mut File, text: &str) -> io::Result<()> {
-    // In one piece, and cut afterwards, so that a reader is not likely to find it empty.
-    file.write_all(text.as_bytes())?;
-    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-    if regular { file.set_len(text.len() as u64) } else { Ok(()) }
+    let before = file.metadata().ok().filter(Metadata::is_file).map(|meta| meta.len());
+    // In one piece, and cut afterwards: who reads in between finds the whole of the new and blanks, not
+    // nothing, nor the end of the old behind it.
+    let covered = before.and_then(|length| usize::try_from(length).ok()).unwrap_or(0).min(COVERED);
+    file.write_all(format!("{text:covered$}").as_bytes())?;
+    if before.is_some() { file.set_len(text.len() as u64) } else { Ok(()) }
 }
 
 /// Opens a file to be written in place, and makes it when it is not there.
@@ -175,4 +180,20 @@ pub(super) fn write_all(file: &mut File, text: &str) -> io::Result<()> {
 pub(super) fn open_in_place(path: &Path) -> io::Result<File> {
     let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).custom_flags(flags).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_content_is_all_that_is_left_however_long_the_old_was() {
+        let path = std::env::temp_dir().join(format!("lameduck-files-{}", std::process::id()));
+        for old in [0, 3, 5, 4_000, 10_000] {
+            fs::write(&path, "x".repeat(old)).unwrap();
+            write_in_place(&path, "{é}\n").unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "{é}\n", "{old}");
+        }
+        fs::remove_file(&path).unwrap();
+    }
 }
