@@ -342,6 +342,8 @@ pub struct Service {
 pub struct MeshProxy {
     /// The mesh.
     pub mesh: &'static str,
+    /// What its container is called, where the pod writes down a part of it.
+    pub container: &'static str,
     /// How long the proxy goes on after the stop signal.
     pub serves_on: Fact<Duration>,
     /// Whether it waits for connections to end by itself.

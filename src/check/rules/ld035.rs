@@ -1,8 +1,9 @@
 //! The proxy of a mesh must not go before the server.
 
-use super::{Broken, Over, Rule, Severity, Verdict, all, holds, one};
+use super::{Broken, Over, Rule, Severity, Verdict, all, one};
 use crate::check::case::Case;
 use crate::check::fact::seconds;
+use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "LD035",
@@ -22,28 +23,37 @@ pub(super) const RULE: Rule = Rule {
 fn check(case: &Case<'_>) -> Verdict {
     let mut broken = Vec::new();
     for proxy in &case.workload.mesh {
-        if one(&proxy.waits)? || case.lameduck().is_none() {
+        let container = case.workload.containers.iter().find(|container| container.name == proxy.container);
+        let native = container.is_some_and(|container| container.sidecar);
+        if native || one(&proxy.waits)? || case.lameduck().is_none() {
             continue;
         }
-        // The hook holds up the server's signal, not the proxy's.
+        // A hook holds up the signal of its own container alone.
         let (pre_stop, delay, drain) = (&case.container.pre_stop, case.delay(), case.bounded_drain());
         let [serves, d, g] = all([&proxy.serves_on, &delay, &drain])?;
         let p = super::hook_at_least(pre_stop);
         let stop = p + d + g;
-        if serves < stop {
-            let message = format!(
-                "the proxy of {} leaves first: {} < {}D {} + G {} = {}",
-                proxy.mesh, seconds(serves), super::hook(p), seconds(d), seconds(g), seconds(stop)
-            );
-            let fix = format!(
-                "set {} to {} s or more, or let the proxy run as a native sidecar, which stops last",
-                proxy.serves_on.name, seconds(stop)
-            );
-            let finding = Broken::new(Severity::Error, message).fix(fix).with(&proxy.serves_on).with_hook(pre_stop);
-            broken.push(finding.with(&delay).with(&drain));
-        } else {
+        let own = match container {
+            Some(container) if serves < stop => one(&container.pre_stop)?,
+            _ => Duration::ZERO,
+        };
+        let lasts = own + serves;
+        if lasts >= stop {
             one(pre_stop)?;
+            continue;
         }
+        let sum = if own.is_zero() { String::new() } else { format!("{} + {} = ", seconds(own), seconds(serves)) };
+        let message = format!(
+            "the proxy of {} leaves first: {sum}{} < {}D {} + G {} = {}",
+            proxy.mesh, seconds(lasts), super::hook(p), seconds(d), seconds(g), seconds(stop)
+        );
+        let fix = format!(
+            "set {} to {} s or more, or let the proxy run as a native sidecar, which stops last",
+            proxy.serves_on.name, seconds(stop.saturating_sub(own))
+        );
+        let finding = Broken::new(Severity::Error, message).fix(fix).with(&proxy.serves_on);
+        let finding = container.into_iter().fold(finding, |finding, container| finding.with_hook(&container.pre_stop));
+        broken.push(finding.with_hook(pre_stop).with(&delay).with(&drain));
     }
-    if broken.is_empty() { holds() } else { Ok(broken) }
+    Ok(broken)
 }

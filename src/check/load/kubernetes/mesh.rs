@@ -42,6 +42,7 @@ fn istio(metadata: &Node, loading: &mut Loading<'_>) -> Option<MeshProxy> {
     let at = config.or_else(|| said(metadata, INJECT)).map(|node| node.place);
     let mut proxy = MeshProxy {
         mesh: "Istio",
+        container: "istio-proxy",
         serves_on: Fact::default_of("Istio", "terminationDrainDuration", ISTIO_DRAIN, at),
         waits: Fact::default_of("Istio", "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", false, at),
     };
@@ -83,6 +84,7 @@ fn linkerd(metadata: &Node, loading: &mut Loading<'_>) -> Option<MeshProxy> {
     let at = inject.map(|inject| inject.place);
     Some(MeshProxy {
         mesh: "Linkerd",
+        container: "linkerd-proxy",
         serves_on: annotation::read(metadata, WAIT, loading, annotation::seconds)
             .unwrap_or_else(|| Fact::default_of("Linkerd", "proxy-wait-before-exit-seconds", Duration::ZERO, at)),
         waits: Fact::default_of("Linkerd", "waits for connections", false, at),
