@@ -46,7 +46,7 @@ pub(super) fn group(node: &Node, loading: &mut Loading<'_>) -> TargetGroup {
     });
     let port = match port {
         Some(Fact { name, value: Ok(Some(port)), place: Some(place), .. }) => Fact::written(name, port, place),
-        other => Fact::unknown("HealthCheckPort", "the port of the traffic", other.map_or(Some(node.anchor()), |port| port.place)),
+        other => Fact::unknown(loading.spelled("HealthCheckPort"), "the port of the traffic", other.map_or(Some(node.anchor()), |port| port.place)),
     };
     let path = loading.value(node, "HealthCheckPath", ("ELB", "/".to_owned()), text);
     let timeout = if by_http { 6 } else { 10 };

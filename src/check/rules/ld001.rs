@@ -1,6 +1,6 @@
 //! The delay covers what the balancer takes to notice.
 
-use super::{Broken, Over, Rule, Severity, Verdict, all, one};
+use super::{Broken, Over, Rule, Severity, Verdict, all, each_group, one};
 use crate::check::case::Case;
 use crate::check::fact::seconds;
 use crate::check::flow::Flow;
@@ -29,11 +29,7 @@ const SHORT: Duration = Duration::from_secs(5);
 const SPARE: Duration = Duration::from_secs(5);
 
 fn check(case: &Case<'_>) -> Verdict {
-    if !case.flows(Flow::HealthChecks)? {
-        return super::holds();
-    }
-    let mut broken = Vec::new();
-    for group in case.groups()? {
+    each_group(case, Flow::HealthChecks, |group| {
         let delay = case.delay();
         let check = &group.check;
         let [d, i, t] = all([&delay, &check.interval, &check.timeout])?;
@@ -54,7 +50,7 @@ fn check(case: &Case<'_>) -> Verdict {
             );
             (Severity::Warning, message)
         } else {
-            continue;
+            return Ok(None);
         };
         let wanted = detect + t + SPARE;
         // The shorter check is the cheaper way out, unless it is as short already.
@@ -67,14 +63,7 @@ fn check(case: &Case<'_>) -> Verdict {
         } else {
             format!("set the delay to {} s", seconds(wanted))
         };
-        broken.push(
-            Broken::new(severity, message)
-                .fix(fix)
-                .with(&delay)
-                .with(&check.interval)
-                .with(&check.failures)
-                .with(&check.timeout),
-        );
-    }
-    Ok(broken)
+        let finding = Broken::new(severity, message).fix(fix).with(&delay);
+        Ok(Some(finding.with(&check.interval).with(&check.failures).with(&check.timeout)))
+    })
 }

@@ -1,6 +1,6 @@
 //! Where the balancer drains first, it has to wait for the longest request.
 
-use super::{Broken, Over, Rule, Severity, Verdict, all, holds, one};
+use super::{Broken, Over, Rule, Severity, Verdict, all, each_group, one};
 use crate::check::case::Case;
 use crate::check::fact::seconds;
 use crate::check::flow::Flow;
@@ -22,23 +22,19 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case<'_>) -> Verdict {
-    if !case.flows(Flow::Sequential)? {
-        return holds();
-    }
-    let mut broken = Vec::new();
-    for group in case.groups()? {
+    each_group(case, Flow::Sequential, |group| {
         let (deregistration, longest) = (&group.deregistration, case.given.time("p99"));
         let [r, p99] = all([deregistration, &longest])?;
-        if r < p99 {
-            let hook = one(&case.given.time("hook")).unwrap_or_default();
-            let good = p99 * 2 + hook + Duration::from_secs(20);
-            let message = format!(
-                "the balancer cuts requests before the server is told to stop: R {} < p99 {}",
-                seconds(r), seconds(p99)
-            );
-            let fix = format!("set {} of {} to {} (2×p99 + hook + 20)", deregistration.name, group.name, seconds(good));
-            broken.push(Broken::new(Severity::Warning, message).fix(fix).with(deregistration).with(&longest));
+        if r >= p99 {
+            return Ok(None);
         }
-    }
-    Ok(broken)
+        let hook = one(&case.given.time("hook")).unwrap_or_default();
+        let good = p99 * 2 + hook + Duration::from_secs(20);
+        let message = format!(
+            "the balancer cuts requests before the server is told to stop: R {} < p99 {}",
+            seconds(r), seconds(p99)
+        );
+        let fix = format!("set {} of {} to {} (2×p99 + hook + 20)", deregistration.name, group.name, seconds(good));
+        Ok(Some(Broken::new(Severity::Warning, message).fix(fix).with(deregistration).with(&longest)))
+    })
 }

@@ -1,6 +1,6 @@
 //! Five minutes for every task that is replaced.
 
-use super::{Broken, Over, Rule, Severity, Verdict, holds, one};
+use super::{Broken, Over, Rule, Severity, Verdict, each_group, one};
 use crate::check::case::Case;
 use crate::check::flow::Flow;
 use std::time::Duration;
@@ -21,15 +21,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case<'_>) -> Verdict {
-    if !case.flows(Flow::Sequential)? {
-        return holds();
-    }
-    let mut broken = Vec::new();
-    for group in case.groups()? {
-        if one(&group.deregistration)? >= Duration::from_secs(300) {
-            let message = format!("every task that is replaced may wait 5 minutes for target group {}", group.name);
-            broken.push(Broken::new(Severity::Info, message).with(&group.deregistration));
-        }
-    }
-    Ok(broken)
+    each_group(case, Flow::Sequential, |group| {
+        let waits = one(&group.deregistration)? >= Duration::from_secs(300);
+        let message = || format!("every task that is replaced may wait 5 minutes for target group {}", group.name);
+        Ok(waits.then(|| Broken::new(Severity::Info, message()).with(&group.deregistration)))
+    })
 }

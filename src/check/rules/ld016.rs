@@ -1,6 +1,6 @@
 //! An NLB cuts the connections of a target that says it is not ready.
 
-use super::{Broken, Over, Rule, Severity, Verdict, holds, one};
+use super::{Broken, Over, Rule, Severity, Verdict, each_group, holds, one};
 use crate::check::case::Case;
 use crate::check::flow::Flow;
 use crate::check::model::BalancerKind;
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     worst: Severity::Warning,
     about: "By default an NLB ends all connections of a target as soon as it counts as unhealthy. The flip that is \
             to move new connections elsewhere then cuts those that are there.",
-    fix: "Set target_health_state.unhealthy.connection_termination.enabled to false.",
+    fix: "Let unhealthy targets keep their connections: target_health_state.unhealthy.connection_termination.enabled false.",
     source: "the API of Elastic Load Balancing: attributes of target groups",
     example: "health checks on lameduck's own port, the attribute left to its default",
     over: Over::Containers,
@@ -21,15 +21,16 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case<'_>) -> Verdict {
-    if !case.flips() || !case.flows(Flow::HealthChecks)? {
+    if !case.flips() {
         return holds();
     }
-    let mut broken = Vec::new();
-    for group in case.groups()? {
-        if one(&group.balancer)? == BalancerKind::Network && one(&group.cuts_unhealthy)? {
-            let message = format!("the flip cuts the connections that target group {} still holds", group.name);
-            broken.push(Broken::new(Severity::Warning, message).with(&group.cuts_unhealthy).with(&group.balancer));
+    each_group(case, Flow::HealthChecks, |group| {
+        if one(&group.balancer)? != BalancerKind::Network || !one(&group.cuts_unhealthy)? {
+            return Ok(None);
         }
-    }
-    Ok(broken)
+        let message = format!("the flip cuts the connections that target group {} still holds", group.name);
+        let fix = format!("set {} of {} to false", group.cuts_unhealthy.name, group.name);
+        let finding = Broken::new(Severity::Warning, message).fix(fix);
+        Ok(Some(finding.with(&group.cuts_unhealthy).with(&group.balancer)))
+    })
 }

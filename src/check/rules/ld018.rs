@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     worst: Severity::Warning,
     about: "With no healthy target an ALB fails open: it sends requests to all it has, those that just said they \
             are not ready included. The flip then has no effect.",
-    fix: "Run two, or let the new one start first (minimumHealthyPercent 100, maximumPercent 200).",
+    fix: "Run two that are replaced one by one, or let the new one start first.",
     source: "the API of Elastic Load Balancing: target_group_health",
     example: "desiredCount 1 with minimumHealthyPercent 0",
     over: Over::Workloads,
@@ -33,5 +33,6 @@ fn check(case: &Case<'_>) -> Verdict {
         return holds();
     }
     let message = format!("no healthy target may be left in a deploy: {replicas} × {least} % < 1");
-    Broken::new(Severity::Warning, message).with(&rollout.replicas).with(&rollout.least_percent).found()
+    let broken = Broken::new(Severity::Warning, message).fix(super::keeps_one(case.platform(), rollout));
+    broken.with(&rollout.replicas).with(&rollout.least_percent).found()
 }

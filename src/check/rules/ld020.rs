@@ -46,7 +46,7 @@ fn check(case: &Case<'_>) -> Verdict {
                 "the health check of {} asks the server itself, which stays green until it stops; lameduck answers at {own_port}",
                 group.name
             );
-            let fix = format!("set HealthCheckPort of {} to {own_port}", group.name);
+            let fix = format!("set {} of {} to {own_port}", port.name, group.name);
             let broken_here = Broken::new(Severity::Error, message).fix(fix);
             let cited = match &port.value {
                 Ok(_) => broken_here.with(port),

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     worst: Severity::Info,
     about: "A deploy goes on only when the new target is healthy, and a service replaces a task that is not healthy \
             when its grace period is over.",
-    fix: "Set HealthyThresholdCount to 2 and the interval to 5.",
+    fix: "Set the healthy threshold to 2 and the interval to 5.",
     source: "the API of Elastic Load Balancing and of ECS",
     example: "HealthyThresholdCount 5 with an interval of 30: 150 s",
     over: Over::Workloads,
@@ -30,7 +30,8 @@ fn check(case: &Case<'_>) -> Verdict {
         let count = one(&group.successes)?;
         let takes = i * u32::try_from(count).unwrap_or(u32::MAX);
         let sum = format!("{count} × I {} = {}", seconds(i), seconds(takes));
-        let facts = |broken: Broken| broken.with(&group.successes).with(&group.check.interval);
+        let fix = format!("set {} to 2 and {} to 5", group.successes.name, group.check.interval.name);
+        let facts = |broken: Broken| broken.fix(fix).with(&group.successes).with(&group.check.interval);
         // A grace period of nothing is one that nobody relies on.
         if let Some(grace) = grace.filter(|grace| grace.known().is_some_and(|k| !k.is_zero() && *k < takes)) {
             let k = one(grace)?;

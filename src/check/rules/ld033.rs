@@ -2,7 +2,6 @@
 
 use super::{Broken, Over, Rule, Severity, Verdict, holds, one};
 use crate::check::case::Case;
-use crate::check::model::Platform;
 
 pub(super) const RULE: Rule = Rule {
     id: "LD033",
@@ -11,7 +10,8 @@ pub(super) const RULE: Rule = Rule {
     severity: "warning",
     worst: Severity::Warning,
     about: "However orderly the stop, there is nobody to serve when all the old ones go before a new one is ready.",
-    fix: "Keep minimumHealthyPercent at 100 with maximumPercent 200, or RollingUpdate with maxUnavailable 0.",
+    fix: "Let the new one start first: minimumHealthyPercent 100 with maximumPercent 200, RollingUpdate with \
+          maxUnavailable 0, or update_config.order start-first.",
     source: "reports of 502s in every deploy on aws/containers-roadmap; the documentation of Kubernetes",
     example: "minimumHealthyPercent 0",
     over: Over::Workloads,
@@ -24,10 +24,7 @@ fn check(case: &Case<'_>) -> Verdict {
         return holds();
     };
     let message = "for a while nobody serves in a deploy: the old ones may all go before a new one is ready";
-    let broken = |ours: &str| {
-        let broken = Broken::new(Severity::Warning, message);
-        if case.platform() == Platform::Kubernetes { broken.fix(ours) } else { broken }
-    };
+    let broken = |fix: &str| Broken::new(Severity::Warning, message).fix(fix);
     if let Some(recreate) = &rollout.recreate {
         return broken("set strategy.type to RollingUpdate").with(recreate).found();
     }
@@ -36,8 +33,5 @@ fn check(case: &Case<'_>) -> Verdict {
     if replicas == 0 || (replicas * least).div_ceil(100) >= 1 {
         return holds();
     }
-    // What replaces in place has no new one to wait for.
-    let surges = rollout.most_percent.known().is_some_and(|most| *most > 100);
-    let ours = if surges { "set maxUnavailable to 0" } else { "run two or more" };
-    broken(ours).with(&rollout.least_percent).with(&rollout.replicas).found()
+    broken(super::keeps_one(case.platform(), rollout)).with(&rollout.least_percent).with(&rollout.replicas).found()
 }

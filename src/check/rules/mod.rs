@@ -11,6 +11,8 @@
 
 use super::case::Case;
 use super::fact::{Cited, Fact, Shown, seconds};
+use super::flow::Flow;
+use super::model::{Platform, Rollout, TargetGroup};
 use std::time::Duration;
 
 /// How bad a finding is.
@@ -190,6 +192,35 @@ pub fn shorter(
 pub fn hook_and_delay(pre_stop: Duration, delay: Duration) -> String {
     let total = if pre_stop.is_zero() { String::new() } else { format!(" = {}", seconds(pre_stop + delay)) };
     format!("{}D {}{total}", hook(pre_stop), seconds(delay))
+}
+
+/// How one is kept running while it is replaced, in the words of its platform.
+#[must_use]
+pub fn keeps_one(platform: Platform, rollout: &Rollout) -> &'static str {
+    match platform {
+        Platform::Kubernetes if rollout.most_percent.known().is_some_and(|most| *most > 100) => {
+            "set maxUnavailable to 0"
+        }
+        // What replaces in place has no new one to wait for.
+        Platform::Kubernetes => "run two or more",
+        Platform::Compose => "set update_config.order to start-first",
+        _ => "set minimumHealthyPercent to 100 and maximumPercent to 200",
+    }
+}
+
+/// Looks at each target group where this is the flow.
+///
+/// # Errors
+/// What would tell the flow, the groups, or what `look` needs of one of them.
+pub fn each_group(
+    case: &Case<'_>,
+    flow: Flow,
+    look: impl FnMut(&TargetGroup) -> Result<Option<Broken>, Needs>,
+) -> Verdict {
+    if !case.flows(flow)? {
+        return holds();
+    }
+    case.groups()?.into_iter().map(look).filter_map(Result::transpose).collect()
 }
 
 /// It holds, or it has nothing to say here.
