@@ -130,3 +130,30 @@ fn write(text: &str) {
     // A reader that has gone away is no reason to stop measuring.
     let _ = io::Write::write_all(&mut io::stderr().lock(), text.as_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::measured::tests::{sample, secs};
+    use crate::probe::schedule::Kind;
+
+    #[test]
+    fn the_status_tells_the_rate_the_lost_the_readiness_and_the_latest_loss() {
+        let sample = sample();
+        let mut live = Live { terminal: true, ..Live::new() };
+        assert_eq!(live.status(&sample, secs(1.0)), "  -1.0s 10/s  sent 100  lost 3");
+        live.ready(&sample, "http://a/readyz", secs(2.0), Some(503));
+        let kind = Kind { target: 0, kept_alive: false, slow: false };
+        for (at, class, words) in [(5.2, Class::Refused, "Connection refused"), (6.0, Class::Ok, "")] {
+            let verdict = Verdict::Sent(class, words.to_owned());
+            let (due, ended) = (secs(at), secs(at));
+            live.done(&sample, &Done { kind, due, sent: due, ended, reused: false, verdict });
+        }
+        let told = "   8.0s 10/s  sent 100  lost 3  readiness 503  latest 5 s ago, refused: Connection refused";
+        assert_eq!(live.status(&sample, secs(10.0)), told);
+        live.ready(&sample, "http://b/readyz", secs(2.0), Some(200));
+        assert!(live.status(&sample, secs(10.0)).contains("  ready 1 of 2  "));
+        live.ready(&sample, "http://b/readyz", secs(2.0), None);
+        assert!(live.status(&sample, secs(10.0)).contains("  ready 0 of 2  "));
+    }
+}

@@ -39,7 +39,7 @@ svg .lane { stroke: #14181d; } .warn { background: #3a2f0b; border-color: #7d651
 pub fn write(measured: &Measured) -> String {
     let result = measured.result();
     let (class, headline) = match &result {
-        Result::NoMeasure(_) => ("none", format!("No measure. {}", headline(measured))),
+        Result::NoMeasure(_) => ("none", "This is no measure".to_owned()),
         _ if measured.tally.all().lost() == 0 => ("kept", headline(measured)),
         _ => ("lost", headline(measured)),
     };
@@ -208,6 +208,17 @@ mod tests {
     fn a_run_without_a_deploy_begins_at_zero() {
         let page = write(&Measured { zero: std::time::Duration::ZERO, deploy: None, ..sample() });
         assert!(page.contains(">0 s<") && !page.contains("-0 s"), "{page}");
+    }
+
+    #[test]
+    fn what_is_no_measure_has_no_number_in_its_headline() {
+        let mut sample = Measured { max_lost: 3, ..sample() };
+        sample.tally.not_sent("no sockets");
+        let page = write(&sample);
+        assert!(page.contains("<h1 class=\"none\">This is no measure</h1>") && !page.contains("were lost ("), "{page}");
+        let text = super::super::text::write(&sample);
+        assert!(text.starts_with("\nTHIS IS NO MEASURE: 1 requests could not be sent"), "{text}");
+        assert!(!text.contains("were lost ("), "{text}");
     }
 
     #[test]

@@ -238,3 +238,36 @@ fn timeline(measured: &Measured) -> Vec<Second> {
 fn rounded(seconds: f64) -> f64 {
     (seconds * 1_000.0).round() / 1_000.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::measured::tests::sample;
+
+    #[test]
+    fn the_keys_that_programs_rely_on_are_there_with_what_they_tell() {
+        let json: serde_json::Value = serde_json::from_str(&write(&sample())).unwrap();
+        for (pointer, value) in [
+            ("/sent", "100"),
+            ("/answered", "97"),
+            ("/lost", "3"),
+            ("/first_lost_s", "3.001"),
+            ("/last_lost_s", "3.201"),
+            ("/first_lost_after_stop_s", "2.001"),
+            ("/readiness/1", r#"{"at_s":1.1,"status":503,"url":"http://h:8081/readyz"}"#),
+            ("/timeline/5", r#"{"lost":3,"second":3,"sent":10}"#),
+            ("/deploy", r#"{"command":"./deploy web","exit_code":0,"seconds":6.0}"#),
+            ("/targets/0/lost", "3"),
+        ] {
+            assert_eq!(json.pointer(pointer).map(ToString::to_string).as_deref(), Some(value), "{pointer}");
+        }
+        let keys =
+            |pointer: &str| json.pointer(pointer).unwrap().as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let mut classes: Vec<&str> = Class::ALL.into_iter().map(Class::name).collect();
+        classes.sort_unstable();
+        assert_eq!(keys("/classes"), classes);
+        for name in ["latency_ms", "own_lateness_ms"] {
+            assert_eq!(keys(&format!("/{name}")), ["max", "p50", "p90", "p99"]);
+        }
+    }
+}

@@ -37,7 +37,7 @@ fn count(number: u64) -> String {
     text
 }
 
-/// The verdict in one sentence.
+/// The verdict in one sentence; of a run that is a measure.
 fn headline(measured: &super::measured::Measured) -> String {
     let all = measured.tally.all();
     let (sent, lost) = (all.sent(), all.lost());

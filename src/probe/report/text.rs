@@ -15,11 +15,14 @@ const MOST_EVENTS: usize = 24;
 /// Writes it.
 #[must_use]
 pub fn write(measured: &Measured) -> String {
-    let mut text = format!("\n{}\n", headline(measured));
+    let mut text = "\n".to_owned();
+    // What is no measure has no number of lost requests either: nobody should quote it.
     if let Result::NoMeasure(reasons) = measured.result() {
         for reason in reasons {
             let _ = writeln!(text, "THIS IS NO MEASURE: {reason}.");
         }
+    } else {
+        text = text + &headline(measured) + "\n";
     }
     if measured.interrupted {
         text += "It was ended early by a signal.\n";

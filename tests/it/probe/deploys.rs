@@ -34,7 +34,13 @@ fn losses_are_told_from_the_start_of_the_deploy() {
 fn a_deploy_that_fails_is_no_measure_and_a_lost_request_says_more() {
     let probed = deploying("exit 3");
     assert_eq!((probed.code, probed.number("/deploy/exit_code")), (Some(2), 3));
-    assert!(probed.text.contains("the deploy command failed with status 3"), "{}", probed.text);
+    assert!(probed.text.contains("NO MEASURE: the deploy command failed with status 3"), "{}", probed.text);
+    // Nor is there a number to quote.
+    assert!(
+        !probed.text.contains("requests was lost") && !probed.text.contains("requests were lost"),
+        "{}",
+        probed.text
+    );
     assert_eq!(deploying("kill -9 $$").number("/deploy/exit_code"), 137);
     assert_eq!(probe(&["http://127.0.0.1:9/", "--settle", "0s", "--", "false"]).code, Some(1));
 }

@@ -239,6 +239,28 @@ fn readiness_and_phases_are_shown_and_never_counted() {
 }
 
 #[test]
+fn a_terminal_has_a_status_line_and_a_pipe_has_plain_lines() {
+    let server = server(answering("500 Oops", "", ""));
+    let args = [&server.url(), "--rate", "40", "--for", "1s", "--readiness", "/readyz"];
+    let piped = once(&args).text;
+    assert!(piped.contains("s first loss: app_error: ") && piped.contains("/readyz: 500\n"), "{piped}");
+    assert!(!piped.contains('\u{1b}'), "{piped}");
+    let pty = nix::pty::openpty(None, None).unwrap();
+    let mut probe = command(&args);
+    let mut child = probe.stdout(Stdio::null()).stderr(pty.slave).spawn().unwrap();
+    // The last of this end: reading fails when the other is gone.
+    drop(probe);
+    let mut seen = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut std::fs::File::from(pty.master), &mut seen);
+    child.wait().unwrap();
+    let shown = String::from_utf8(seen).unwrap();
+    let status = shown.split('\r').find(|line| line.contains("latest "));
+    let status = status.unwrap_or_else(|| panic!("no status line: {shown:?}"));
+    assert!(status.contains(" 40/s  sent ") && status.contains("  readiness 500  "), "{status:?}");
+    assert!(!shown.contains("first loss:"), "{shown:?}");
+}
+
+#[test]
 fn a_report_tells_the_phases_afterwards() {
     let directory = files::tempdir();
     let report = directory.path.join("report.json");
