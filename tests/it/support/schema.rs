@@ -48,6 +48,18 @@ fn check(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
                     fault(format!("no {name}"));
                 }
             }
+            "uniqueItems" if wanted == true => {
+                let items = value.as_array().map_or(&[] as &[Value], Vec::as_slice);
+                if items.iter().enumerate().any(|(at, item)| items[..at].contains(item)) {
+                    fault("the same twice".to_owned());
+                }
+            }
+            "additionalProperties" if wanted == false => {
+                let names = value.as_object().into_iter().flat_map(|object| object.keys());
+                for name in names.filter(|name| schema["properties"].get(name.as_str()).is_none()) {
+                    fault(format!("{name} does not belong here"));
+                }
+            }
             unknown => panic!("{at}: the keyword {unknown} is not known here"),
         }
     }
@@ -86,7 +98,8 @@ fn what_is_not_as_the_schema_says_is_found() {
         "properties": {
             "a": {"type": ["integer", "null"], "minimum": 0, "maximum": 9},
             "b": {"type": "array", "items": {"enum": ["x", null]}},
-            "c": {"const": 1}
+            "c": {"const": 1},
+            "d": {"additionalProperties": false, "properties": {"e": {"uniqueItems": true}}}
         }
     });
     for (value, wrong) in [
@@ -96,6 +109,8 @@ fn what_is_not_as_the_schema_says_is_found() {
         (serde_json::json!({"a": 10}), 2),
         (serde_json::json!({"a": 1.5, "b": {}}), 2),
         (serde_json::json!([]), 1),
+        (serde_json::json!({"a": 1, "b": [], "d": {"e": [1, 2]}}), 0),
+        (serde_json::json!({"a": 1, "b": [], "d": {"e": [1, 2, 1], "f": 0}}), 2),
     ] {
         assert_eq!(faults(&schema, &value).len(), wrong, "{value}: {:?}", faults(&schema, &value));
     }
