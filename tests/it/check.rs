@@ -137,6 +137,69 @@ fn a_template_that_was_not_rendered_is_named_as_one() {
 }
 
 #[test]
+fn standard_input_is_a_file_like_any_other() {
+    let scenario = folders("check").into_iter().find(|path| path.ends_with("ecs-ld002-broken")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
+    let task = fs::File::open(scenario.join("task.json")).unwrap();
+    let output = command.args(["check", "-"]).stdin(task).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("error[LD002]: web: ") && text.contains("  --> -:19:20\n"), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn warnings_fail_only_where_they_are_to() {
+    let scenario = folders("check").into_iter().find(|path| path.ends_with("ecs-ld013-broken")).unwrap();
+    for (fail_on, status) in [("error", 0), ("warning", 1)] {
+        let (text, found) = run_on("check", &scenario, &["--fail-on", fail_on]);
+        assert!(text.contains("0 errors, 1 warning,") && found == status, "{fail_on}: {found}: {text}");
+    }
+}
+
+#[test]
+fn only_a_terminal_is_given_colours() {
+    let scenario = folders("check").into_iter().find(|path| path.ends_with("ecs-ld002-broken")).unwrap();
+    let coloured = |no_color: bool| {
+        let pty = nix::pty::openpty(None, None).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lameduckctl"));
+        command.args(["check", "task.json"]).current_dir(&scenario).env_remove("NO_COLOR").stdout(pty.slave);
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        let mut child = command.spawn().unwrap();
+        // The last of this end: reading fails when the other is gone.
+        drop(command);
+        let mut seen = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut fs::File::from(pty.master), &mut seen);
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        let text = String::from_utf8(seen).unwrap();
+        assert!(text.contains("LD002"), "{text}");
+        text.contains('\u{1b}')
+    };
+    assert!(coloured(false), "a terminal");
+    assert!(!coloured(true), "NO_COLOR");
+    assert!(!run_on("check", &scenario, &[]).0.contains('\u{1b}'), "a pipe");
+}
+
+#[test]
+fn the_rules_are_listed_and_each_is_explained() {
+    let (list, status) = run(Path::new("/"), &["rules"]);
+    assert_eq!(status, 0);
+    for rule in lameduck::check::rules::RULES {
+        assert!(list.contains(&format!("{}  {}", rule.id, rule.name)), "{}: {list}", rule.id);
+        let (page, status) = run(Path::new("/"), &["rules", &rule.id.to_lowercase()]);
+        assert!(page.starts_with(&format!("{} {}\n", rule.id, rule.name)) && status == 0, "{page}");
+        // The lines are broken where there is room.
+        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for text in [rule.formula, rule.severity, rule.about, rule.fix, rule.source, rule.example] {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(!text.is_empty() && words.contains(&text), "{text}: {page}");
+        }
+    }
+    assert_eq!(run(Path::new("/"), &["rules", "LD042"]).1, 2);
+}
+
+#[test]
 fn all_that_is_wrong_with_the_command_line_is_told_at_once() {
     let words =
         ["check", "--format", "xml", "--fail-on", "info", "--set", "p99", "--ignore", "LD999", "--flow", "x", "a"];

@@ -34,6 +34,7 @@ mod probe;
 mod readyfiles;
 mod reap;
 mod report;
+mod rules;
 mod servers;
 mod shells;
 mod state;
