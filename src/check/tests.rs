@@ -64,7 +64,7 @@ mod anything {
     use proptest::prelude::*;
 
     /// What is put into a file: what stands there usually, and what should not.
-    const PIECES: [&str; 28] = [
+    const PIECES: [&str; 29] = [
         "{",
         "}",
         "[",
@@ -83,6 +83,7 @@ mod anything {
         "-1",
         "1e9",
         "99999999999999999999",
+        "18446744073709551615",
         "true",
         "\u{0}",
         "é",

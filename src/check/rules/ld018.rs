@@ -7,7 +7,7 @@ use crate::check::flow::Flow;
 pub(super) const RULE: Rule = Rule {
     id: "LD018",
     name: "fail-open",
-    formula: "hc flow: one healthy target is left during a deploy (replicas × least % ≥ 100)",
+    formula: "hc flow: one healthy target is left during a deploy (replicas × least %, rounded up)",
     severity: "warning",
     worst: Severity::Warning,
     about: "With no healthy target an ALB fails open: it sends requests to all it has, those that just said they \
@@ -28,8 +28,8 @@ fn check(case: &Case<'_>) -> Verdict {
         return Err(Needs::one(format!("how {} is replaced{how}", case.workload.name)));
     };
     let (replicas, least) = (one(&rollout.replicas)?, one(&rollout.least_percent)?);
-    // Rounded up, as the scheduler does.
-    if (replicas * least).div_ceil(100) >= 1 {
+    // Rounded up, as the scheduler does: any share of any is one.
+    if replicas > 0 && least > 0 {
         return holds();
     }
     let message = format!("no healthy target may be left in a deploy: {replicas} × {least} % < 1");

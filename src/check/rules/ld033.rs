@@ -29,8 +29,8 @@ fn check(case: &Case<'_>) -> Verdict {
         return broken("set strategy.type to RollingUpdate").with(recreate).found();
     }
     let (replicas, least) = (one(&rollout.replicas)?, one(&rollout.least_percent)?);
-    // Rounded up, as the scheduler does.
-    if replicas == 0 || (replicas * least).div_ceil(100) >= 1 {
+    // Rounded up, as the scheduler does: any share of any is one. Where none runs, nobody serves anyway.
+    if replicas == 0 || least > 0 {
         return holds();
     }
     broken(super::keeps_one(case.platform(), rollout)).with(&rollout.least_percent).with(&rollout.replicas).found()
