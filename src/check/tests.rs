@@ -59,6 +59,21 @@ fn every_file_of_the_scenarios_may_end_after_any_line() {
     }
 }
 
+#[test]
+fn containers_that_all_depend_on_all_others_are_followed_once_each() {
+    let container = |at: usize| {
+        let on = (0..40).filter(|other| *other != at).map(|other| format!("{{\"containerName\": \"c{other}\"}}"));
+        format!("{{\"name\": \"c{at}\", \"image\": \"web\", \"dependsOn\": [{}]}}", on.collect::<Vec<_>>().join(","))
+    };
+    let containers: Vec<String> = (0..40).map(container).collect();
+    let task = format!("{{\"family\": \"web\", \"containerDefinitions\": [{}]}}", containers.join(","));
+    let spot = "{\"capacityProvider\": \"FARGATE_SPOT\", \"weight\": 1}";
+    let service = format!(
+        "{{\"services\": [{{\"serviceName\": \"web\", \"taskDefinition\": \"web\", \"capacityProviderStrategy\": [{spot}]}}]}}"
+    );
+    survives(&[&task, &service]);
+}
+
 mod anything {
     use super::*;
     use proptest::prelude::*;

@@ -4,6 +4,7 @@ use super::{Broken, Over, Rule, Severity, Verdict, holds, one};
 use crate::check::case::Case;
 use crate::check::fact::seconds;
 use crate::check::model::{Container, Workload};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,15 +24,17 @@ pub(super) const RULE: Rule = Rule {
 
 const NOTICE: Duration = Duration::from_secs(120);
 
+/// A task has so many containers at the most.
+const MOST: usize = 10;
+
 fn check(case: &Case<'_>) -> Verdict {
     if !case.platform().is_ecs() || !case.workload.spot.is(&true) {
         return holds();
     }
-    let mut longest: Vec<&Container> = Vec::new();
-    let mut most = Duration::ZERO;
+    let (mut longest, mut most) = (Vec::new(), Duration::ZERO);
+    let mut known = BTreeMap::new();
     for container in &case.workload.containers {
-        let mut chain = Vec::new();
-        follow(container, case.workload, &mut chain);
+        let chain = way(container, case.workload, 0, &mut known);
         let mut sum = Duration::ZERO;
         for link in &chain {
             sum += one(&link.grace)?;
@@ -48,23 +51,32 @@ fn check(case: &Case<'_>) -> Verdict {
     longest.iter().fold(Broken::new(Severity::Warning, message), |broken, link| broken.with(&link.grace)).found()
 }
 
-/// The longest way along the dependencies; a circle, which ECS refuses, is left where it closes.
-fn follow<'a>(from: &'a Container, workload: &'a Workload, chain: &mut Vec<&'a Container>) {
-    chain.push(from);
+/// The longest way along the dependencies, itself first. Each is followed once: with all that depend on all
+/// others there are more ways than can be tried.
+fn way<'a>(
+    from: &'a Container,
+    workload: &'a Workload,
+    depth: usize,
+    known: &mut BTreeMap<&'a str, Vec<&'a Container>>,
+) -> Vec<&'a Container> {
+    if depth == MOST {
+        return Vec::new();
+    }
+    if let Some(way) = known.get(from.name.as_str()) {
+        return way.clone();
+    }
+    // As long as it is being followed: a circle, which ECS refuses, is left where it closes.
+    known.insert(&from.name, Vec::new());
+    let length = |way: &[&Container]| way.iter().filter_map(|link| link.grace.known().copied()).sum::<Duration>();
     let mut best: Vec<&Container> = Vec::new();
     for name in from.depends_on.iter().filter_map(|dependency| dependency.known()) {
-        let next = workload.containers.iter().find(|container| container.name == *name);
-        // A task has ten containers at the most.
-        let Some(next) = next.filter(|next| chain.len() < 10 && chain.iter().all(|seen| seen.name != next.name)) else {
-            continue;
-        };
-        let mut way = chain.clone();
-        follow(next, workload, &mut way);
-        let added = way.split_off(chain.len());
-        let length = |way: &[&Container]| way.iter().filter_map(|link| link.grace.known().copied()).sum::<Duration>();
-        if length(&added) > length(&best) {
-            best = added;
+        let Some(next) = workload.containers.iter().find(|container| container.name == *name) else { continue };
+        let way = way(next, workload, depth + 1, known);
+        if length(&way) > length(&best) {
+            best = way;
         }
     }
-    chain.extend(best);
+    best.insert(0, from);
+    known.insert(&from.name, best.clone());
+    best
 }
