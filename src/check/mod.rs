@@ -233,6 +233,7 @@ pub fn read(files: &[PathBuf], given: &Given) -> Deployment {
         }
     }
     let mut assumed = link::link(&mut model, given, &sources);
+    problems.extend(crowded(&mut model, &sources));
     for container in model.workloads.iter_mut().flat_map(|workload| &mut workload.containers) {
         container.launch = launch::read(container);
         assumed.extend(container.launch.assumed.clone());
@@ -253,6 +254,23 @@ pub fn check(question: &Question) -> (Report, Sources) {
     report.errors = problems;
     suppress::apply(&mut report, &sources, &question.ignore);
     (report, sources)
+}
+
+/// So many containers of one workload are looked at, for rules hold each of them against all others. ECS takes
+/// ten.
+const MOST_CONTAINERS: usize = 50;
+
+/// Takes out what is more than that, and says so.
+fn crowded(model: &mut Model, sources: &Sources) -> Vec<Problem> {
+    let crowded = model.workloads.iter_mut().filter(|workload| workload.containers.len() > MOST_CONTAINERS);
+    let problem = |workload: &mut model::Workload| {
+        workload.containers.truncate(MOST_CONTAINERS);
+        let message =
+            format!("{}: more than the {MOST_CONTAINERS} containers that are looked at together", workload.name);
+        let place = workload.place;
+        Problem { file: sources.get(place.file).name.clone(), line: Some(sources.position(place).0), message }
+    };
+    crowded.map(problem).collect()
 }
 
 /// What lameduck itself would refuse to start with.

@@ -129,6 +129,22 @@ fn the_number_of_values_in_a_file_has_a_limit_and_so_has_the_memory() {
 }
 
 #[test]
+fn so_many_containers_are_held_against_each_other_and_no_more() {
+    let directory = tempdir();
+    let container = |at: usize| {
+        let delay = "\"environment\": [{\"name\": \"LAMEDUCK_DELAY\", \"value\": \"5s\"}],";
+        let delay = if at.is_multiple_of(2) { delay } else { "" };
+        format!("{{\"name\": \"c{at}\", {delay} \"image\": \"x\", \"portMappings\": [{{\"containerPort\": 80}}]}}")
+    };
+    let containers: Vec<String> = (0..4_000).map(container).collect();
+    let task = format!("{{\"family\": \"crowd\",\n\"containerDefinitions\": [{}]}}", containers.join(","));
+    directory.file("crowd.json", task, 0o644);
+    directory.file("task.json", TASK, 0o644);
+    let text = refused_within(256, &directory, "crowd.json");
+    assert!(text.starts_with("crowd.json:1: crowd: more than the 50 containers"), "{text}");
+}
+
+#[test]
 fn a_template_that_was_not_rendered_is_named_as_one() {
     let directory = tempdir();
     directory.file("deployment.yaml", "kind: Deployment\nmetadata:\n  name: {{ .Values.name }}\n", 0o644);
