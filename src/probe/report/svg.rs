@@ -28,6 +28,9 @@ const LEAST_A_BAR: f64 = 20.0;
 /// The fewest bars, if a run is long enough for so many buckets.
 const LEAST_BARS: usize = 16;
 
+/// The most moments that are drawn as lines: more of them would hide what is behind.
+const MOST_MOMENTS: usize = 60;
+
 /// Distances between the marks of the axis, in seconds.
 const STEPS: [f64; 16] =
     [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 7_200.0, 21_600.0, 86_400.0];
@@ -199,18 +202,22 @@ impl Picture<'_> {
         self.y += LANE + GAP;
     }
 
-    /// What the colours of the bars say.
+    /// What the colours say: those of the bars, and those of a stop's phases, which are often too short
+    /// for their names.
     fn legend(&mut self) {
-        let lost =
-            self.measured.lost().into_iter().map(|(class, count)| (class, format!("lost: {} {count}", class.name())));
-        let all: Vec<(Class, String)> = std::iter::once((Class::Ok, "sent".to_owned())).chain(lost).collect();
+        let lost = self.measured.lost().into_iter();
+        let lost = lost.map(|(class, count)| (colour(class), format!("lost: {} {count}", class.name())));
+        let mut phases: Vec<Phase> = self.measured.phases.iter().filter_map(|(_, _, phase)| *phase).collect();
+        phases.retain(|phase| *phase > Phase::Serving && *phase < Phase::Gone);
+        phases.sort_unstable();
+        phases.dedup();
+        let phases = phases.into_iter().map(|phase| phase_span(Duration::ZERO, Some(phase)));
+        let all = std::iter::once((colour(Class::Ok), "sent".to_owned())).chain(lost);
+        let all: Vec<(&str, String)> = all.chain(phases.map(|span| (span.colour, span.label))).collect();
         let (mut x, y) = (LEFT, self.y + 6.0);
-        for (class, label) in all {
-            let _ = writeln!(
-                self.out,
-                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"11\" height=\"11\" fill=\"{}\"/>",
-                colour(class)
-            );
+        for (colour, label) in all {
+            let _ =
+                writeln!(self.out, "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"11\" height=\"11\" fill=\"{colour}\"/>");
             self.text(x + 16.0, y + 10.0, "", &label);
             x += 36.0 + 6.8 * f64::from(u32::try_from(label.len()).unwrap_or(0));
         }
@@ -328,7 +335,10 @@ impl Picture<'_> {
         }
         let changes =
             self.measured.phases.iter().filter(|(_, _, phase)| phase.is_none_or(|phase| phase > Phase::Serving));
-        moments.extend(changes.map(|(_, at, _)| (*at, "amber")));
+        let changes: Vec<_> = changes.map(|(_, at, _)| (*at, "amber")).collect();
+        if changes.len() <= MOST_MOMENTS {
+            moments.extend(changes);
+        }
         for (at, class) in moments {
             let x = self.x(at);
             let _ = writeln!(
@@ -350,6 +360,34 @@ impl Picture<'_> {
 mod tests {
     use super::*;
     use crate::probe::measured::tests::sample;
+
+    #[test]
+    fn the_colours_of_the_phases_are_named_however_short_they_are() {
+        let mut sample = sample();
+        sample.phases.clear();
+        assert!(!draw(&sample).contains("lame-duck"));
+        let phases = [Phase::Serving, Phase::LameDuck, Phase::Draining];
+        let at = |number: u64| Duration::from_millis(number);
+        sample.phases =
+            (0..).zip(phases).map(|(number, phase)| ("http://a/status".to_owned(), at(number), Some(phase))).collect();
+        let picture = draw(&sample);
+        for (colour, name) in [("#fde3a7", "lame-duck"), ("#f8c291", "draining")] {
+            assert!(picture.contains(&format!("height=\"11\" fill=\"{colour}\"/>")), "{picture}");
+            assert!(picture.contains(&format!(">{name}</text>")), "{picture}");
+        }
+    }
+
+    #[test]
+    fn lines_for_more_stops_than_can_be_told_apart_are_left_out() {
+        let mut sample = sample();
+        let stops = |many: u64| {
+            (0..many).map(|at| ("http://a/status".to_owned(), Duration::from_secs(at), Some(Phase::LameDuck)))
+        };
+        sample.phases = stops(3).collect();
+        assert_eq!(draw(&sample).matches("moment amber").count(), 3);
+        sample.phases = stops(200).collect();
+        assert_eq!(draw(&sample).matches("moment amber").count(), 0);
+    }
 
     #[test]
     fn a_steady_rate_is_drawn_as_a_steady_rate() {
