@@ -103,8 +103,7 @@ pub(super) enum Outcome {
     /// Nothing to speak of.
     Nothing,
     /// The ports were found; for want of better by their user, where the server's descriptors are
-    /// `hidden`.
-    /// `left_out` more are not watched.
+    /// `hidden`. `left_out` more are not watched.
     Found { hidden: bool, left_out: usize },
     /// None was; where the server's descriptors are `hidden`, it may have some.
     NoPort { hidden: bool },

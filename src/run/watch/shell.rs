@@ -103,9 +103,13 @@ impl Shell {
         let was_on = self.watching.is_on();
         let done = alone(&mut self.watching, act);
         if was_on && done.is_none() {
-            self.warn("a mistake in lameduck: the traffic is not watched any more");
+            self.tell_of_mistake();
         }
         done
+    }
+
+    fn tell_of_mistake(&mut self) {
+        self.warn("a mistake in lameduck: the traffic is not watched any more");
     }
 
     /// Lets the watch do what is due, and tells the machine what it has found.
@@ -163,8 +167,10 @@ impl Shell {
                     self.feed(Event::Owed(owed));
                 } else if self.machine.phase() == Phase::LameDuck {
                     let machine = &self.machine;
-                    if alone(&mut self.watching, |watch| watch.is_quiet(now, machine)) == Some(true) {
-                        self.feed(Event::Quiet);
+                    match alone(&mut self.watching, |watch| watch.is_quiet(now, machine)) {
+                        Some(true) => self.feed(Event::Quiet),
+                        Some(false) => {}
+                        None => self.tell_of_mistake(),
                     }
                 }
             }
