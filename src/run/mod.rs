@@ -22,7 +22,7 @@ mod state;
 mod watch;
 
 use crate::cli::Settings;
-use crate::core::{Action, Delivery, Event, Look, Machine, Pid, Sender, Signal, Snapshot, WaitStatus};
+use crate::core::{Action, Delivery, Event, Look, Machine, Pid, Sender, Signal, Snapshot, Tick, WaitStatus};
 use crate::sys::signals::{Arrival, Mask};
 use crate::sys::wait::{self, Reaped};
 use crate::{exit, log, sys};
@@ -161,9 +161,10 @@ impl Shell {
                 self.say.reaped(pid, status);
             }
             let mut actions = std::mem::take(&mut self.actions);
-            self.machine.step(self.clock.now(), event, &mut actions);
+            let now = self.clock.now();
+            self.machine.step(now, event, &mut actions);
             for action in actions.drain(..) {
-                if let Some(outcome) = self.perform(action) {
+                if let Some(outcome) = self.perform(now, action) {
                     events.push_back(outcome);
                 }
             }
@@ -213,7 +214,10 @@ impl Shell {
     }
 
     /// Does one thing, and returns what came of it if the machine is to know.
-    fn perform(&mut self, action: Action) -> Option<Event> {
+    ///
+    /// What is told of it is told as of `now`, when the machine took its step: from one moment to
+    /// another a reader must find the time that the machine kept, however long the telling took.
+    fn perform(&mut self, now: Tick, action: Action) -> Option<Event> {
         match action {
             Action::Send(delivery) => match perform::send(delivery, self.machine.main()) {
                 Ok(()) => {
@@ -236,12 +240,12 @@ impl Shell {
             Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
             Action::Note(note) => {
                 self.watch_note(&note);
-                self.extras.note(&note, &self.machine, self.clock.now());
-                self.say.note(&note, &self.machine, self.clock.now());
+                self.extras.note(&note, &self.machine, now);
+                self.say.note(&note, &self.machine, now);
             }
             Action::Ready(ready) => self.extras.ready(ready),
             Action::StartHook(hook) => {
-                if !self.extras.start_hook(hook, &self.machine, self.clock.now()) {
+                if !self.extras.start_hook(hook, &self.machine, now) {
                     return Some(Event::HookEnded(hook));
                 }
             }
@@ -249,7 +253,7 @@ impl Shell {
             Action::Exit(code) => {
                 // The server may be there still, if it could not be reaped.
                 self.set_watching(false);
-                self.extras.exit(&self.machine, self.clock.now());
+                self.extras.exit(&self.machine, now);
                 self.exit = Some(code);
             }
             Action::Watch(on) => self.set_watching(on),
