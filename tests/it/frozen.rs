@@ -1,11 +1,12 @@
 //! A freeze in the middle of a stop, as `docker pause` makes one: all processes of a cgroup (here of
 //! version 2; with the engine, see `containers::frozen`) stand still, and the clock goes on.
 
-use crate::support::{Init, Running, free_port, skipped, until};
+use crate::support::files::tempdir;
+use crate::support::{Init, Running, free_port, schema, skipped, until};
 use nix::libc;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -15,28 +16,31 @@ struct Freezer {
     name: String,
 }
 
-/// Starts a recorder in a cgroup of its own; nothing where there are none of version 2.
-fn start(flags: &[String], args: &[&str]) -> Option<(Freezer, Running)> {
+/// Starts a recorder in a cgroup of its own, and says where the report will be; nothing where there are
+/// no cgroups of version 2.
+fn start(flags: &[String], args: &[&str]) -> Option<(Freezer, Running, PathBuf)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let name = format!("lameduck-it-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let join =
         format!("mount -t cgroup2 none /mnt && mkdir /mnt/{name} && echo $$ >/mnt/{name}/cgroup.procs; exec \"$@\"");
-    let run = Init::new().through(["sh", "-c", &join, "sh"]).flags(["--log", "json"]).flags(flags).recorder(args);
+    let dir = tempdir();
+    let report = dir.path.join("report.json");
+    let init = Init::new().through(["sh", "-c", &join, "sh"]).flags(["--report", report.to_str().unwrap()]);
+    let run = init.flags(flags).files(dir).recorder(args);
     let hierarchy = File::open(format!("/proc/{}/root/mnt", run.pid)).unwrap();
     let freezer = Freezer { hierarchy, name };
     if freezer.file("cgroup.freeze").exists() {
-        return Some((freezer, run));
+        return Some((freezer, run, report));
     }
     skipped("needs a freezer: cgroups of version 2");
     None
 }
 
-/// How long after the stop signal the phase began.
-fn began(log: &str, phase: &str) -> Duration {
-    let wanted = format!("\"phase\":\"{phase}\"");
-    let line = log.lines().find(|line| line.contains(&wanted)).unwrap_or_else(|| panic!("no {phase} in {log}"));
-    let line: serde_json::Value = serde_json::from_str(line).unwrap();
-    Duration::from_secs_f64(line["elapsed_s"].as_f64().unwrap())
+/// How long a phase of the stop was, by the machine's own times: a line of the log comes later.
+fn lasted(report: &Path, phase: &str) -> Duration {
+    let report = schema::report(&fs::read_to_string(report).unwrap());
+    let row = report["phases"].as_array().unwrap().iter().find(|row| row["phase"] == phase);
+    Duration::from_secs_f64(row.unwrap_or_else(|| panic!("no {phase} in {report}"))["seconds"].as_f64().unwrap())
 }
 
 // === impl Freezer ===
@@ -85,16 +89,15 @@ fn in_both_loops(flags: &[&str]) -> [Vec<String>; 2] {
 fn deadlines_that_pass_in_the_ice_act_at_the_thaw_in_their_order_and_skip_nothing() {
     needs!("mount");
     for flags in in_both_loops(&["--delay", "300ms", "--drain-timeout", "500ms"]) {
-        let Some((freezer, mut run)) = start(&flags, &[]) else { return };
+        let Some((freezer, mut run, report)) = start(&flags, &[]) else { return };
         run.signal(libc::SIGTERM);
         run.expect_stderr("serving on for 300ms");
         freezer.freeze_for(Duration::from_secs(1));
         run.expect_exit(137);
         // Both deadlines were over. The server was asked all the same, and had its whole drain.
-        let log = run.stderr();
-        assert!(log.contains("SIGTERM to python3["), "{log}");
-        assert!(began(&log, "draining") >= Duration::from_millis(300), "{log}");
-        assert!(began(&log, "killing") >= began(&log, "draining") + Duration::from_millis(500), "{log}");
+        assert!(run.stderr().contains("SIGTERM to python3["), "{}", run.stderr());
+        assert!(lasted(&report, "lame-duck") >= Duration::from_millis(300));
+        assert!(lasted(&report, "draining") >= Duration::from_millis(500));
     }
 }
 
@@ -102,7 +105,7 @@ fn deadlines_that_pass_in_the_ice_act_at_the_thaw_in_their_order_and_skip_nothin
 fn a_drain_that_is_over_in_the_ice_is_over_at_the_thaw() {
     needs!("mount");
     for flags in in_both_loops(&["--drain-timeout", "500ms"]) {
-        let Some((freezer, mut run)) = start(&flags, &[]) else { return };
+        let Some((freezer, mut run, _)) = start(&flags, &[]) else { return };
         run.signal(libc::SIGTERM);
         run.expect_stdout("got 15\n");
         freezer.freeze_for(Duration::from_secs(1));
@@ -114,7 +117,7 @@ fn a_drain_that_is_over_in_the_ice_is_over_at_the_thaw() {
 fn signals_that_come_in_the_ice_are_there_at_the_thaw() {
     needs!("mount");
     for flags in in_both_loops(&["--delay", "500ms"]) {
-        let Some((freezer, mut run)) = start(&flags, &["15=7"]) else { return };
+        let Some((freezer, mut run, report)) = start(&flags, &["15=7"]) else { return };
         freezer.set(1);
         for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {
             run.signal(signal);
@@ -125,6 +128,6 @@ fn signals_that_come_in_the_ice_are_there_at_the_thaw() {
         }
         run.expect_exit(7);
         // The delay counts from when the signal could be heard.
-        assert!(began(&run.stderr(), "draining") >= Duration::from_millis(500), "{}", run.stderr());
+        assert!(lasted(&report, "lame-duck") >= Duration::from_millis(500));
     }
 }
