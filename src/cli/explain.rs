@@ -100,7 +100,6 @@ fn hold(hold: Hold) -> &'static str {
 pub(super) fn shown(id: Id, settings: &Settings, grace: Option<Duration>) -> String {
     let (policy, extras) = (&settings.policy, &settings.extras);
     let health = settings.health.as_ref();
-    let check = health.and_then(|health| health.check.as_ref());
     let switch = |on: bool| String::from(if on { "yes" } else { "no" });
     match id {
         Id::Delay => Written(policy.delay).to_string(),
@@ -125,7 +124,9 @@ pub(super) fn shown(id: Id, settings: &Settings, grace: Option<Duration>) -> Str
         Id::Linger => policy.linger.map_or_else(|| Id::Linger.spec().default.to_owned(), |l| Written(l).to_string()),
         Id::HealthListen => health.map_or_else(|| "off".to_owned(), |health| health.listen.to_string()),
         Id::HealthPath => health.map_or(Id::HealthPath.spec().default, |health| &health.path).to_owned(),
-        Id::HealthCheck => check.map_or_else(|| "none".to_owned(), ToString::to_string),
+        Id::HealthCheck => {
+            health.map_or_else(|| Id::HealthCheck.spec().default.to_owned(), |health| health.check.to_string())
+        }
         Id::ReadyFile => place(extras.ready_file.as_ref()),
         Id::DrainFile => place(extras.drain_file.as_ref()),
         Id::StateFile => place(extras.state_file.as_ref()),

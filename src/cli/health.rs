@@ -7,7 +7,7 @@ use super::{line, resolve, value};
 use crate::core::Policy;
 use crate::http::{Listen, Target};
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The health port.
@@ -19,8 +19,20 @@ pub struct Health {
     pub given_as: String,
     /// The path of the balancer, with its slash.
     pub path: String,
-    /// The server's own check, which has to pass as well.
-    pub check: Option<Target>,
+    /// What readiness takes beside a server that runs and is not being stopped.
+    pub check: HealthCheck,
+}
+
+/// What a server is ready by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HealthCheck {
+    /// It listens on a TCP port, or is seen to be one that will not.
+    #[default]
+    Listening,
+    /// Nothing: it is as soon as it runs.
+    Nothing,
+    /// Its own check passes, each time it is asked.
+    Target(Target),
 }
 
 /// A question to a lameduck that runs.
@@ -73,10 +85,12 @@ impl Health {
     pub(super) fn read(given: &mut Given<'_>) -> Option<Self> {
         let listen = given.one(Id::HealthListen, Listen::parse);
         let path = given.one(Id::HealthPath, value::path).unwrap_or_else(|| Id::HealthPath.spec().default.to_owned());
-        let check = given.one(Id::HealthCheck, Target::parse);
+        let check = given.one(Id::HealthCheck, HealthCheck::parse).unwrap_or_default();
         let listen = listen?;
         let own = |address| listen.to_ask().contains(address);
-        if check.as_ref().is_some_and(|check| check.place().addresses.iter().any(own)) {
+        if let HealthCheck::Target(target) = &check
+            && target.place().addresses.iter().any(own)
+        {
             let option = name(Id::HealthCheck, given.origins[Id::HealthCheck as usize]);
             given.errors.push(format!("{option}: this is the health port itself: name a port of the server"));
         }
@@ -92,11 +106,16 @@ impl Health {
             "  health-listen {listen}\n      /readyz{beside}: 200 until {until}, then 503; /livez: 200 as long as the\n      \
              server lives; /status: the state\n"
         );
-        if let Some(check) = check {
-            let rule = "503 there too when this fails or takes longer than 1s";
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "  health-check {check}\n      {rule}");
-        }
+        let rule = match check {
+            HealthCheck::Nothing => "200 there as soon as the server runs, which is before it listens",
+            HealthCheck::Listening => {
+                "503 there until the server listens on a TCP port; one that never does counts as\n      \
+                ready after 1s in which it did nothing, or 30s"
+            }
+            HealthCheck::Target(_) => "503 there too when this fails or takes longer than 1s",
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  health-check {check}\n      {rule}");
         text
     }
 
@@ -108,6 +127,29 @@ impl Health {
             format!("{}: nobody is answered without {}", name(id, origins[id as usize]), Id::HealthListen.spec().flag())
         };
         ids.into_iter().filter(unused).map(tell).collect()
+    }
+}
+
+// === impl HealthCheck ===
+
+impl HealthCheck {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "listening" => Ok(Self::Listening),
+            "none" => Ok(Self::Nothing),
+            url if url.contains("://") => Target::parse(url).map(Self::Target),
+            _ => Err("write listening, none, http://127.0.0.1:8080/path or tcp://127.0.0.1:8080".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for HealthCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listening => f.write_str("listening"),
+            Self::Nothing => f.write_str("none"),
+            Self::Target(target) => target.fmt(f),
+        }
     }
 }
 

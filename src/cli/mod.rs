@@ -35,7 +35,7 @@ pub(crate) use timeline::draw as timeline;
 use crate::core::{Policy, Signal};
 use crate::exit::StartErrors;
 pub use extras::{Extras, Hook, Place};
-pub use health::{Ask, Health, Probe, Question, Sources};
+pub use health::{Ask, Health, HealthCheck, Probe, Question, Sources};
 pub(crate) use options::OF_HOOKS;
 use options::{Id, OPTIONS, PREFIX};
 pub use personality::Program;

@@ -28,6 +28,7 @@ pub mod process;
 pub mod programs;
 pub mod report;
 pub mod signal;
+pub mod startup;
 pub mod state;
 pub mod status;
 pub mod targets;

@@ -41,6 +41,15 @@ pub(super) fn names_of_descendants(ancestor: Pid) -> Vec<(Pid, String)> {
     descendants(&tree, ancestor).iter().filter_map(named).collect()
 }
 
+/// So much processor time each descendant of `ancestor` has used, in the order of their ids.
+pub(super) fn work_of_descendants(ancestor: Pid) -> Vec<(Pid, u64)> {
+    let tree = tree();
+    let mut work: Vec<(Pid, u64)> =
+        descendants(&tree, ancestor).iter().filter_map(|pid| Some((*pid, tree.get(pid)?.ticks))).collect();
+    work.sort_unstable();
+    work
+}
+
 fn tree() -> Tree {
     let alive = |pid: Pid| procfs::stat(pid).filter(|stat| !matches!(stat.state, 'Z' | 'X')).map(|stat| (pid, stat));
     procfs::pids().into_iter().filter_map(alive).collect()
@@ -157,7 +166,7 @@ mod tests {
     #[test]
     fn descendants_are_found_once_each_and_after_their_parents() {
         let tree = |parents: &[(Pid, Pid)]| -> Tree {
-            let stat = |parent| Stat { comm: "app".to_owned(), state: 'S', parent, group: 1 };
+            let stat = |parent| Stat { comm: "app".to_owned(), state: 'S', parent, group: 1, ticks: 0 };
             parents.iter().map(|(pid, parent)| (*pid, stat(*parent))).collect()
         };
         let found = descendants(&tree(&[(1, 0), (7, 1), (8, 1), (20, 7), (21, 20), (30, 9), (9, 0)]), 1);
@@ -173,7 +182,8 @@ mod tests {
     #[test]
     fn what_a_leftover_handles_is_looked_up_where_it_decides_about_its_signal() {
         let own = crate::sys::process::own_pid();
-        let named = |comm: &str| leftover(own, &Stat { comm: comm.to_owned(), state: 'S', parent: 1, group: own });
+        let named =
+            |comm: &str| leftover(own, &Stat { comm: comm.to_owned(), state: 'S', parent: 1, group: own, ticks: 0 });
         for known in ["nginx: worker pr", "php-fpm8.2"] {
             assert!(named(known).caught.is_some() && named(known).blocked.is_some(), "{known}");
         }

@@ -128,7 +128,8 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     }
     match health {
         Some((asked, port)) => {
-            let health = Health::new(port, asked, shell.tell(), shell.say.log());
+            let startup = || health::Startup::new(own_pid, settings.watch_ports.clone());
+            let health = Health::new(port, asked, startup, shell.tell(), shell.say.log());
             live::wait_to_the_end(&mut shell, health)
         }
         None => quiet::wait_to_the_end(&mut shell),

@@ -17,6 +17,8 @@ pub(super) struct Stat {
     pub(super) state: char,
     pub(super) parent: Pid,
     pub(super) group: Pid,
+    /// The processor time of all its threads, in the kernel's ticks.
+    pub(super) ticks: u64,
 }
 
 /// Whether `/proc` shows the PID namespace that we are in. After an `unshare --pid` alone it shows the
@@ -60,6 +62,11 @@ pub(super) fn stat(pid: Pid) -> Option<Stat> {
         state: fields.next()?.chars().next()?,
         parent: fields.next()?.parse().ok()?,
         group: fields.next()?.parse().ok()?,
+        ticks: {
+            // In user mode and in the kernel: the 14th and 15th field of all.
+            let user: u64 = fields.nth(8)?.parse().ok()?;
+            user.saturating_add(fields.next()?.parse().ok()?)
+        },
     })
 }
 

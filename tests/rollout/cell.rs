@@ -216,9 +216,7 @@ impl Cell {
     pub(crate) fn command(&self) -> Vec<String> {
         let seconds = self.delay.as_secs_f64().to_string();
         let delay = format!("--delay={seconds}s");
-        // Ready only when the server answers too: a server takes its time to come up.
-        let health =
-            ["--health-listen=0.0.0.0:8081", "--health-path=/healthz", "--health-check=http://127.0.0.1:8080/healthz"];
+        let health = ["--health-listen=0.0.0.0:8081", "--health-path=/healthz"];
         let mut words: Vec<&str> = match self.stopper {
             Stopper::None => vec![],
             Stopper::Tini | Stopper::PreStop => vec!["tini", "--"],

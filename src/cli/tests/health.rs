@@ -23,7 +23,7 @@ fn the_health_port_is_read_with_all_that_belongs_to_it() {
         listen: Listen::Everywhere(9000),
         given_as: "--health-listen".to_owned(),
         path: "/".to_owned(),
-        check: None,
+        check: HealthCheck::Listening,
     };
     assert_eq!(plain, expected);
     let environ = [
@@ -33,7 +33,7 @@ fn the_health_port_is_read_with_all_that_belongs_to_it() {
     ];
     let full = settings(&["x"], &environ).health.unwrap();
     assert_eq!((full.given_as.as_str(), full.path.as_str()), ("LAMEDUCK_HEALTH_LISTEN", "/healthz"));
-    assert_eq!(full.check, Some(url("http://127.0.0.1/up")));
+    assert_eq!(full.check, HealthCheck::Target(url("http://127.0.0.1/up")));
 }
 
 #[test]
@@ -96,6 +96,35 @@ What others see of it
 ";
     assert!(text.contains(expected), "{text}");
     assert!(!explained(&[]).contains("What others see"));
+    let text = explained(&["--health-listen", "8080"]);
+    let expected = "
+  health-check listening
+      503 there until the server listens on a TCP port; one that never does counts as
+      ready after 1s in which it did nothing, or 30s
+";
+    assert!(text.contains(expected), "{text}");
+    let text = explained(&["--health-listen", "8080", "--health-check", "none"]);
+    let expected = "
+  health-check none
+      200 there as soon as the server runs, which is before it listens
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_server_is_ready_when_it_listens_at_once_or_by_its_own_check() {
+    let check =
+        |words: &[&str]| settings(&[&["--health-listen", ":9000"], words, &["x"]].concat(), &[]).health.unwrap().check;
+    assert_eq!(check(&[]), HealthCheck::Listening);
+    assert_eq!(check(&["--health-check", "listening"]), HealthCheck::Listening);
+    assert_eq!(check(&["--health-check", " none "]), HealthCheck::Nothing);
+    let tcp = "tcp://127.0.0.1:80";
+    assert_eq!(check(&["--health-check", tcp]), HealthCheck::Target(url(tcp)));
+    let [error] = &errors(&["--health-listen", ":9000", "--health-check", "off", "x"], &[])[..] else { panic!() };
+    assert_eq!(
+        error,
+        "--health-check: \"off\": write listening, none, http://127.0.0.1:8080/path or tcp://127.0.0.1:8080"
+    );
 }
 
 #[test]

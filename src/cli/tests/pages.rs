@@ -80,7 +80,7 @@ Settings
   linger                5s, 0s without a stop   default
   health-listen         off                     default
   health-path           /                       default
-  health-check          none                    default
+  health-check          listening               default
   ready-file            none                    default
   drain-file            none                    default
   unready               start                   default

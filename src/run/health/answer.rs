@@ -1,6 +1,7 @@
 //! The pages, in words: what is said to whom. Each is for people too.
 
-use super::Asked;
+use super::startup::COMPLAINT;
+use super::{Asked, Readiness};
 use crate::core::State;
 use crate::http::{Method, Refusal};
 use crate::json::Value;
@@ -49,13 +50,15 @@ impl Page {
     pub(super) async fn answer(self, asked: &Asked) -> Answer {
         match self {
             Self::Ready => {
-                let checked = match &asked.checks {
+                let complaint = match &asked.readiness {
                     // There is no need to ask about a server that is on its way out.
-                    Some(checks) if asked.told.state().ready => checks.pass().await,
-                    _ => Ok(()),
+                    _ if !asked.told.state().ready => None,
+                    Readiness::Nothing => None,
+                    Readiness::Startup(startup) => (!startup.is_up(asked)).then(|| COMPLAINT.into()),
+                    Readiness::Checks(checks) => checks.pass().await.err(),
                 };
                 // The check took its time: what counts is what is true now.
-                ready(&asked.told.state(), checked.as_ref().err().map(AsRef::as_ref))
+                ready(&asked.told.state(), complaint.as_deref())
             }
             Self::Live => live(&asked.told.state()),
             Self::Status => Answer { kind: JSON, ..Answer::ok(format!("{}\n", asked.told.state().json())) },
@@ -63,7 +66,7 @@ impl Page {
     }
 }
 
-/// `complaint` is that of the server's own check.
+/// `complaint` is what keeps a server that is not being stopped from being ready.
 fn ready(state: &State, complaint: Option<&str>) -> Answer {
     match complaint {
         None if state.ready => Answer::ok("ready\n".to_owned()),

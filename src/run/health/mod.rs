@@ -2,19 +2,21 @@
 //!
 //! `listener` opens the port before the server is started, `serve` takes connections, `connection`
 //! holds one of them to its limits, `answer` knows the pages, `check` asks the server itself whether
-//! it is well. An extra: all of it may fail, and costs nobody but those who ask.
+//! it is well, `startup` whether it has come up. An extra: all of it may fail, and costs nobody but those who ask.
 
 mod answer;
 mod check;
 mod connection;
 mod listener;
 mod serve;
+mod startup;
 mod stream;
 
 pub(super) use listener::bind;
+pub(super) use startup::Startup;
 
 use super::clock::Clock;
-use crate::cli::{self, LogFormat, LogLevel};
+use crate::cli::{self, HealthCheck, LogFormat, LogLevel};
 use crate::core::{State, Tick};
 use crate::log;
 use crate::sys::accept_queue::waiting;
@@ -25,7 +27,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use tokio::task::JoinHandle;
-use tracing::warn;
+use tracing::{info, warn};
 
 /// The health port, before anybody is answered there.
 pub(super) struct Health {
@@ -44,8 +46,18 @@ struct Asked {
     /// The path of the balancer.
     path: String,
     told: Arc<Told>,
-    checks: Option<Checks>,
+    readiness: Readiness,
     log: (LogFormat, LogLevel),
+}
+
+/// What readiness takes beside a server that runs and is not stopped.
+enum Readiness {
+    /// Nothing.
+    Nothing,
+    /// That it has come up.
+    Startup(Startup),
+    /// That it says itself that it is well.
+    Checks(Checks),
 }
 
 /// What the shell has told of the server, for those who are asked.
@@ -64,11 +76,16 @@ impl Health {
     pub(super) fn new(
         listener: TcpListener,
         settings: &cli::Health,
+        startup: impl FnOnce() -> Startup,
         told: Arc<Told>,
         log: (LogFormat, LogLevel),
     ) -> Self {
-        let checks = settings.check.clone().map(Checks::new);
-        Self { listener, asked: Asked { path: settings.path.clone(), told, checks, log } }
+        let readiness = match settings.check.clone() {
+            HealthCheck::Nothing => Readiness::Nothing,
+            HealthCheck::Listening => Readiness::Startup(startup()),
+            HealthCheck::Target(target) => Readiness::Checks(Checks::new(target)),
+        };
+        Self { listener, asked: Asked { path: settings.path.clone(), told, readiness, log } }
     }
 
     /// Answers until that cannot be gone on with, and returns why.
@@ -87,6 +104,12 @@ impl Health {
 // === impl Asked ===
 
 impl Asked {
+    /// One line in the log, about something that is as it may be.
+    fn inform(&self, about: &str) {
+        log::set_up(self.log.0, self.log.1);
+        info!("health: {about}");
+    }
+
     /// One line in the log.
     fn complain(&self, about: &str) {
         log::set_up(self.log.0, self.log.1);

@@ -5,9 +5,10 @@
 //! runs in the loop's own thread, a few pieces of a table at a time, and asks to be woken for the
 //! next ([`Watch::due`]); signals are served in between. [`core::traffic`](crate::core::traffic) says
 //! what the samples mean; `table` reads them, by `sock_diag` and `dump` or by `proc_net`; `ports` finds
-//! whose they are.
+//! whose they are. `listening` is for those who ask before a stop whether the server has come up.
 
 mod dump;
+pub(super) mod listening;
 mod ports;
 mod proc_net;
 pub(super) mod shell;

@@ -44,6 +44,12 @@ pub(super) fn choose(mut listeners: Vec<Listener>, given: &[u16], own_pid: Pid) 
     Found { ports, families, alone, hidden, left_out }
 }
 
+/// Whether the server listens on any of the ports `given`, or else on any at all.
+pub(super) fn are_open(listeners: Vec<Listener>, given: &[u16], own_pid: Pid) -> bool {
+    let open: Vec<u16> = listeners.iter().map(|listener| listener.port).collect();
+    choose(listeners, given, own_pid).ports.iter().any(|port| open.contains(port))
+}
+
 /// Also whether some had to be found by their user alone.
 fn of_descendants(listeners: &[Listener], own_pid: Pid) -> (Vec<u16>, bool) {
     let mut undecided: Vec<Listener> = listeners.to_vec();

@@ -6,6 +6,9 @@ use std::ffi::OsString;
 /// `N=C`.
 pub(crate) const RECORDER: &str = include_str!("../fixtures/recorder.py");
 
+/// Works to its end, and listens only once it is told to. See the file.
+pub(crate) const SLOW: &str = include_str!("../fixtures/slow.py");
+
 /// A web server that drains. See the file.
 pub(crate) const SERVER: &str = include_str!("../fixtures/server.py");
 

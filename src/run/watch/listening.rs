@@ -1,0 +1,47 @@
+//! Whether the server listens already: asked before the stop, by those who want to know whether it has
+//! come up. The watch itself never looks before the stop signal.
+
+use super::ports;
+use super::table::{Entry, Listener, Step, Table, Wanted};
+use crate::core::Pid;
+use crate::core::startup::Seen;
+use crate::core::traffic::Source;
+use crate::run::clock::Clock;
+use crate::run::look;
+use std::io;
+
+/// What is to be seen of the server now. `given` are the ports that were asked for; none for any.
+pub(in crate::run) fn at_the_server(given: &[u16], own_pid: Pid, clock: &Clock) -> Seen {
+    let listeners = [Source::SockDiag, Source::Proc].into_iter().find_map(|source| listeners(source, clock).ok());
+    let work = look::work_of_descendants(own_pid);
+    match listeners {
+        // Without /proc nobody can say whose sockets they are.
+        Some(listeners) if !work.is_empty() => {
+            if ports::are_open(listeners, given, own_pid) {
+                Seen::Listening
+            } else {
+                Seen::Working(work)
+            }
+        }
+        _ => Seen::Nothing,
+    }
+}
+
+fn listeners(source: Source, clock: &Clock) -> io::Result<Vec<Listener>> {
+    let mut table = Table::open(source)?;
+    let mut found = Vec::new();
+    table.begin(Wanted::Listeners);
+    loop {
+        let each = |entry| {
+            if let Entry::Listener(listener) = entry {
+                found.push(listener);
+            }
+        };
+        match table.step(clock.now(), Wanted::Listeners, each)? {
+            Step::More => {}
+            Step::Complete => return Ok(found),
+            // The kernel answers while it is asked; nobody is kept waiting for one that does not.
+            Step::Waiting => return Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+}
