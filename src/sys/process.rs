@@ -62,13 +62,35 @@ pub fn let_go_of_what_was_given() {
     }
 }
 
-/// Gives back to the kernel what was freed on the heap, where the C library can do so.
+/// So much of the stack below us may have been used, in bytes: reading a command line takes about 16 KB.
+/// The kernel keeps the 256 pages below a stack free of anything else (`stack_guard_gap`), four times this.
+const STACK_USED: usize = 256 * 1024;
+
+/// A page. Where pages are larger the kernel refuses, and nothing is given back.
+const PAGE: usize = 4096;
+
+/// Gives back to the kernel what was freed on the heap, where the C library can do so, and what is unused
+/// of the stack: both stay in memory otherwise, for as long as the server runs.
 pub fn give_back_memory() {
+    give_back_stack();
     #[cfg(target_env = "gnu")]
     // SAFETY: the allocator's own function: it touches free memory only, and we are its only thread.
     unsafe {
         libc::malloc_trim(0)
     };
+}
+
+/// What lies deeper on the stack than we do is left over from calls that have returned.
+#[inline(never)]
+fn give_back_stack() {
+    let here = 0_u8;
+    // What is left is for this frame, that of the call, and what may be used below a stack pointer.
+    let end = (&raw const here).addr().saturating_sub(1024) & !(PAGE - 1);
+    let start = end.saturating_sub(STACK_USED);
+    // SAFETY: nobody holds anything there: no frame is alive below this one but that of the call, which
+    // is above `end`; and nothing but this stack is there, so far down as it is mapped at all. The rest
+    // is ENOMEM, which stops nothing.
+    unsafe { libc::madvise(std::ptr::without_provenance_mut(start), end - start, libc::MADV_DONTNEED) };
 }
 
 /// Takes the places of the three streams where those are closed: what we open from here on would become
@@ -99,4 +121,42 @@ pub fn cpu_time() -> Duration {
 pub fn exit(code: u8) -> ! {
     // SAFETY: `_exit` does not return and touches no memory of ours.
     unsafe { libc::_exit(i32::from(code)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How much of the memory around an address is really there, in kilobytes.
+    fn resident_around(address: usize) -> u64 {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut lines = maps.lines();
+        let around = |line: &str| {
+            let (start, end) = line.split_once(' ')?.0.split_once('-')?;
+            let edge = |text| usize::from_str_radix(text, 16).ok();
+            Some((edge(start)?..edge(end)?).contains(&address))
+        };
+        lines.find(|line| around(line) == Some(true)).unwrap();
+        let line = lines.find_map(|line| line.strip_prefix("Rss:")).unwrap();
+        line.trim_end_matches("kB").trim().parse().unwrap()
+    }
+
+    #[inline(never)]
+    #[allow(clippy::large_stack_arrays, reason = "it is about a stack that was used")]
+    fn use_stack() -> u8 {
+        let used = std::hint::black_box([1_u8; 200 * 1024]);
+        used.iter().fold(0, |sum, byte| sum ^ byte)
+    }
+
+    #[test]
+    fn the_stack_that_was_used_is_given_back_and_what_is_in_use_stays() {
+        let kept = std::hint::black_box([7_u8; 4096]);
+        let here = (&raw const kept).addr();
+        assert_eq!(use_stack(), 0);
+        let before = resident_around(here);
+        give_back_memory();
+        let after = resident_around(here);
+        assert!(before >= after + 100, "{before} KB, then {after}");
+        assert_eq!((kept, use_stack()), ([7; 4096], 0));
+    }
 }

@@ -52,9 +52,9 @@ impl Startup {
         let now = clock.now();
         seen.next = now + GOOD_FOR.max(now.saturating_sub(began) * SHARE);
         if let Some(up) = up {
+            tell(asked, up);
             // No look comes after this one.
             give_back_memory();
-            tell(asked, up);
         }
         up.is_some()
     }
