@@ -110,7 +110,7 @@ impl Health {
             HealthCheck::Nothing => "200 there as soon as the server runs, which is before it listens",
             HealthCheck::Listening => {
                 "503 there until the server listens on a TCP port; one that never does counts as\n      \
-                ready after 1s in which it did nothing, or 30s"
+                ready once it has done next to nothing for 1s, after 30s at the latest"
             }
             HealthCheck::Target(_) => "503 there too when this fails or takes longer than 1s",
         };

@@ -9,7 +9,7 @@
 use super::{Pid, Tick};
 use std::time::Duration;
 
-/// A server that listens on nothing and does nothing for so long is not about to. One that comes up
+/// A server that listens on nothing and does next to nothing for so long is not about to. One that comes up
 /// works: it loads code, or starts programs that do. A choice of ours: it may wait for the answer of
 /// another service meanwhile, and one answer is rarely longer in coming.
 pub const IDLE: Duration = Duration::from_secs(1);
@@ -19,13 +19,28 @@ pub const IDLE: Duration = Duration::from_secs(1);
 /// not fail a deploy.
 pub const LONGEST: Duration = Duration::from_secs(30);
 
-/// What was seen of the server, all its processes together.
+/// Of a process that comes up, more than this share of its life is processor time: a 20th, which is below
+/// the least share that containers are commonly given of one processor.
+pub const SELDOM: u32 = 20;
+
+/// A process of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Its id.
+    pub pid: Pid,
+    /// When it was started, counted from the start of the server.
+    pub began: Duration,
+    /// The processor time it has used.
+    pub used: Duration,
+}
+
+/// What was seen of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// It listens on TCP.
     Listening,
-    /// It does not; and its processes have used so much processor time, in the kernel's ticks.
-    Working(Vec<(Pid, u64)>),
+    /// It does not; and these are its processes.
+    Working(Vec<Work>),
     /// Who listens cannot be seen here.
     Nothing,
 }
@@ -35,7 +50,7 @@ pub enum Seen {
 pub enum Up {
     /// It listens.
     Listens,
-    /// It listens on nothing, and was idle for [`IDLE`].
+    /// It listens on nothing, and has been idle for [`IDLE`].
     Idle,
     /// It listens on nothing, [`LONGEST`] after it was started.
     Late,
@@ -48,7 +63,7 @@ pub enum Up {
 pub struct Startup {
     up: Option<Up>,
     /// What it had done, and since when it has done no more.
-    idle: Option<(Tick, Vec<(Pid, u64)>)>,
+    idle: Option<(Tick, Vec<Work>)>,
 }
 
 // === impl Startup ===
@@ -77,6 +92,10 @@ impl Startup {
         if now >= LONGEST {
             return Some(Up::Late);
         }
+        // Probes may be half a minute apart: often the first look is enough.
+        if work.iter().all(|process| process.waits(now)) {
+            return Some(Up::Idle);
+        }
         match &self.idle {
             Some((since, before)) if *before == work => (now.saturating_sub(*since) >= IDLE).then_some(Up::Idle),
             _ => {
@@ -87,56 +106,80 @@ impl Startup {
     }
 }
 
+// === impl Work ===
+
+impl Work {
+    /// Whether it has done next to nothing in a life that is long enough to tell.
+    fn waits(&self, now: Tick) -> bool {
+        let age = now.saturating_sub(self.began);
+        age >= IDLE && self.used.saturating_mul(SELDOM) <= age
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What comes of looks at these moments, in milliseconds, at a server that has used so many ticks.
+    /// What comes of looks at these moments at a server that has worked so long, all in milliseconds.
     fn looks(seen: &[(u64, u64)]) -> Vec<Option<Up>> {
         let mut startup = Startup::default();
-        let mut look = |(at, ticks): &(u64, u64)| startup.look(Duration::from_millis(*at), working(&[(7, *ticks)]));
+        let mut look = |(at, used): &(u64, u64)| startup.look(Duration::from_millis(*at), working(&[(7, 0, *used)]));
         seen.iter().map(&mut look).collect()
     }
 
-    fn working(work: &[(Pid, u64)]) -> Seen {
-        Seen::Working(work.to_vec())
+    /// Processes by id, start and work.
+    fn working(processes: &[(Pid, u64, u64)]) -> Seen {
+        let work = |(pid, began, used): &(Pid, u64, u64)| Work {
+            pid: *pid,
+            began: Duration::from_millis(*began),
+            used: Duration::from_millis(*used),
+        };
+        Seen::Working(processes.iter().map(work).collect())
     }
 
     #[test]
     fn a_server_is_up_once_it_listens_and_stays_so() {
         let mut startup = Startup::default();
-        assert_eq!(startup.look(Duration::ZERO, working(&[(7, 0)])), None);
+        assert_eq!(startup.look(Duration::ZERO, working(&[(7, 0, 0)])), None);
         assert_eq!(startup.up(), None);
         assert_eq!(startup.look(Duration::from_millis(10), Seen::Listening), Some(Up::Listens));
-        assert_eq!(startup.look(Duration::from_millis(20), working(&[(7, 9)])), Some(Up::Listens));
+        assert_eq!(startup.look(Duration::from_millis(20), working(&[(7, 0, 9)])), Some(Up::Listens));
         assert_eq!(startup.up(), Some(Up::Listens));
     }
 
     #[test]
     fn a_server_that_listens_nowhere_is_up_after_a_second_without_work() {
-        assert_eq!(looks(&[(0, 5), (999, 5), (1000, 5)]), [None, None, Some(Up::Idle)]);
+        assert_eq!(looks(&[(2000, 900), (2999, 900), (3000, 900)]), [None, None, Some(Up::Idle)]);
         // However rarely it is looked at.
-        assert_eq!(looks(&[(0, 5), (10_000, 5)]), [None, Some(Up::Idle)]);
+        assert_eq!(looks(&[(2000, 900), (12_000, 900)]), [None, Some(Up::Idle)]);
         // From when it has done no more, not from when it was started.
-        assert_eq!(looks(&[(0, 5), (900, 6), (1800, 6), (1900, 6)]), [None, None, None, Some(Up::Idle)]);
+        assert_eq!(looks(&[(2000, 900), (2900, 910), (3800, 910), (3900, 910)]), [None, None, None, Some(Up::Idle)]);
+    }
+
+    #[test]
+    fn a_server_that_hardly_ever_worked_is_up_at_the_first_look_that_can_tell() {
+        assert_eq!(looks(&[(999, 0), (1000, 0)]), [None, Some(Up::Idle)]);
+        assert_eq!(looks(&[(1000, 50)]), [Some(Up::Idle)]);
+        assert_eq!(looks(&[(1000, 51)]), [None]);
+        assert_eq!(looks(&[(10_000, 500)]), [Some(Up::Idle)]);
     }
 
     #[test]
     fn a_server_that_works_is_waited_for_but_not_for_ever() {
-        let busy: Vec<(u64, u64)> = (0..30).map(|second| (second * 1000, second)).collect();
+        let busy: Vec<(u64, u64)> = (0..30).map(|second| (second * 1000, second * 51)).collect();
         assert_eq!(looks(&busy), vec![None; 30]);
-        assert_eq!(looks(&[(29_999, 5), (30_000, 6)]), [None, Some(Up::Late)]);
+        assert_eq!(looks(&[(29_999, 5000), (30_000, 5010)]), [None, Some(Up::Late)]);
         // Nobody asked before.
-        assert_eq!(looks(&[(60_000, 5)]), [Some(Up::Late)]);
+        assert_eq!(looks(&[(60_000, 5000)]), [Some(Up::Late)]);
     }
 
     #[test]
     fn processes_that_come_and_go_are_work_though_none_of_them_takes_time() {
         let mut startup = Startup::default();
         // A script that tries its database once a second.
-        for (at, sleep) in (0..20).zip(8..) {
-            let seen = working(&[(7, 3), (sleep, 0)]);
-            assert_eq!(startup.look(Duration::from_secs(at), seen), None);
+        for (second, pid) in (0..29).zip(8..) {
+            let seen = working(&[(7, 0, 3), (pid, second * 1000, 0)]);
+            assert_eq!(startup.look(Duration::from_millis(second * 1000 + 500), seen), None);
         }
     }
 

@@ -1,6 +1,7 @@
 //! A look at the processes, for the core.
 
 use super::procfs::{self, Stat};
+use crate::core::startup::Work;
 use crate::core::{Pid, Process, Snapshot, programs};
 use std::collections::HashMap;
 use std::path::Path;
@@ -41,13 +42,16 @@ pub(super) fn names_of_descendants(ancestor: Pid) -> Vec<(Pid, String)> {
     descendants(&tree, ancestor).iter().filter_map(named).collect()
 }
 
-/// So much processor time each descendant of `ancestor` has used, in the order of their ids.
-pub(super) fn work_of_descendants(ancestor: Pid) -> Vec<(Pid, u64)> {
+/// What the descendants of `ancestor` have done, in the order of their ids.
+pub(super) fn work_of_descendants(ancestor: Pid) -> Vec<Work> {
     let tree = tree();
-    let mut work: Vec<(Pid, u64)> =
-        descendants(&tree, ancestor).iter().filter_map(|pid| Some((*pid, tree.get(pid)?.ticks))).collect();
-    work.sort_unstable();
-    work
+    let mut found: Vec<(Pid, &Stat)> =
+        descendants(&tree, ancestor).into_iter().filter_map(|pid| Some((pid, tree.get(&pid)?))).collect();
+    found.sort_unstable_by_key(|(pid, _)| *pid);
+    let first = found.iter().map(|(_, stat)| stat.started).min().unwrap_or_default();
+    let work =
+        |(pid, stat): &(Pid, &Stat)| Work { pid: *pid, began: stat.started.saturating_sub(first), used: stat.used };
+    found.iter().map(work).collect()
 }
 
 fn tree() -> Tree {
@@ -144,6 +148,12 @@ fn is_shell(first: &[u8], second: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    fn stat(comm: &str, parent: Pid, group: Pid) -> Stat {
+        let (started, used) = (Duration::ZERO, Duration::ZERO);
+        Stat { comm: comm.to_owned(), state: 'S', parent, group, started, used }
+    }
 
     #[test]
     fn shells_are_known_by_the_first_word_of_their_command_line() {
@@ -166,8 +176,7 @@ mod tests {
     #[test]
     fn descendants_are_found_once_each_and_after_their_parents() {
         let tree = |parents: &[(Pid, Pid)]| -> Tree {
-            let stat = |parent| Stat { comm: "app".to_owned(), state: 'S', parent, group: 1, ticks: 0 };
-            parents.iter().map(|(pid, parent)| (*pid, stat(*parent))).collect()
+            parents.iter().map(|(pid, parent)| (*pid, stat("app", *parent, 1))).collect()
         };
         let found = descendants(&tree(&[(1, 0), (7, 1), (8, 1), (20, 7), (21, 20), (30, 9), (9, 0)]), 1);
         let at = |pid| found.iter().position(|found| *found == pid);
@@ -182,8 +191,7 @@ mod tests {
     #[test]
     fn what_a_leftover_handles_is_looked_up_where_it_decides_about_its_signal() {
         let own = crate::sys::process::own_pid();
-        let named =
-            |comm: &str| leftover(own, &Stat { comm: comm.to_owned(), state: 'S', parent: 1, group: own, ticks: 0 });
+        let named = |comm: &str| leftover(own, &stat(comm, 1, own));
         for known in ["nginx: worker pr", "php-fpm8.2"] {
             assert!(named(known).caught.is_some() && named(known).blocked.is_some(), "{known}");
         }
@@ -198,6 +206,24 @@ mod tests {
         assert_eq!(process.pid, own);
         assert!(!process.shell && process.caught.is_some() && process.blocked.is_some());
         assert_eq!(at_main(0), Snapshot::default());
+    }
+
+    #[test]
+    fn the_work_of_a_process_is_seen_to_grow_and_its_start_stays() {
+        let mut worker = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let (own, pid) = (crate::sys::process::own_pid(), Pid::try_from(worker.id()).unwrap());
+        let look = || work_of_descendants(own).into_iter().find(|work| work.pid == pid).unwrap();
+        let first = look();
+        let clock = crate::run::clock::Clock::start();
+        let later = loop {
+            let work = look();
+            if work.used >= first.used + Duration::from_millis(30) || clock.now() > Duration::from_secs(60) {
+                break work;
+            }
+        };
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+        assert!(later.used > first.used && later.began == first.began, "{first:?} {later:?}");
     }
 
     #[test]

@@ -9,6 +9,10 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+/// In what `/proc/PID/stat` counts time, in milliseconds: `USER_HZ` is 100 on everything that we run on.
+const TICK: u64 = 10;
 
 /// What `/proc/PID/stat` says.
 pub(super) struct Stat {
@@ -17,8 +21,10 @@ pub(super) struct Stat {
     pub(super) state: char,
     pub(super) parent: Pid,
     pub(super) group: Pid,
-    /// The processor time of all its threads, in the kernel's ticks.
-    pub(super) ticks: u64,
+    /// The processor time that all its threads have used.
+    pub(super) used: Duration,
+    /// When it was started, counted from that of the machine.
+    pub(super) started: Duration,
 }
 
 /// Whether `/proc` shows the PID namespace that we are in. After an `unshare --pid` alone it shows the
@@ -57,16 +63,15 @@ pub(super) fn stat(pid: Pid) -> Option<Stat> {
     let (before, after) = text.rsplit_once(')')?;
     let (_, comm) = before.split_once('(')?;
     let mut fields = after.split_ascii_whitespace();
+    let ticks = |field: &str| Some(Duration::from_millis(field.parse::<u64>().ok()?.saturating_mul(TICK)));
     Some(Stat {
         comm: comm.to_owned(),
         state: fields.next()?.chars().next()?,
         parent: fields.next()?.parse().ok()?,
         group: fields.next()?.parse().ok()?,
-        ticks: {
-            // In user mode and in the kernel: the 14th and 15th field of all.
-            let user: u64 = fields.nth(8)?.parse().ok()?;
-            user.saturating_add(fields.next()?.parse().ok()?)
-        },
+        // In user mode and in the kernel: the 14th and 15th field of all, the 22nd is the start.
+        used: ticks(fields.nth(8)?)?.saturating_add(ticks(fields.next()?)?),
+        started: ticks(fields.nth(6)?)?,
     })
 }
 

@@ -63,7 +63,7 @@ impl Startup {
 fn tell(asked: &Asked, up: Up) {
     let seen = match up {
         Up::Listens => return,
-        Up::Idle => format!("it listens on no TCP port and has done nothing for {} s", startup::IDLE.as_secs()),
+        Up::Idle => format!("it listens on no TCP port and has done next to nothing for {} s", startup::IDLE.as_secs()),
         Up::Late => format!("it listens on no TCP port after {} s", startup::LONGEST.as_secs()),
         Up::Unseen => "whether it listens cannot be seen here".to_owned(),
     };
