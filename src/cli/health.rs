@@ -4,7 +4,8 @@ use super::extras::readiness_goes;
 use super::given::{Given, Origin, name};
 use super::options::Id;
 use super::{line, resolve, value};
-use crate::core::Policy;
+use crate::core::duration::Written;
+use crate::core::{Policy, startup};
 use crate::http::{Listen, Target};
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write as _};
@@ -107,12 +108,14 @@ impl Health {
              server lives; /status: the state\n"
         );
         let rule = match check {
-            HealthCheck::Nothing => "200 there as soon as the server runs, which is before it listens",
-            HealthCheck::Listening => {
+            HealthCheck::Nothing => "200 there as soon as the server runs, which is before it listens".to_owned(),
+            HealthCheck::Listening => format!(
                 "503 there until the server listens on a TCP port; one that never does counts as\n      \
-                ready once it has done next to nothing for 1s, after 30s at the latest"
-            }
-            HealthCheck::Target(_) => "503 there too when this fails or takes longer than 1s",
+                 ready once it has done next to nothing for {}, after {} at the latest",
+                Written(startup::IDLE),
+                Written(startup::LONGEST)
+            ),
+            HealthCheck::Target(_) => "503 there too when this fails or takes longer than 1s".to_owned(),
         };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  health-check {check}\n      {rule}");

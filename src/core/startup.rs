@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A server that listens on nothing and does next to nothing for so long is not about to. One that comes up
 /// works: it loads code, or starts programs that do. A choice of ours: it may wait for the answer of
 /// another service meanwhile, and one answer is rarely longer in coming.
-pub const IDLE: Duration = Duration::from_secs(1);
+pub const IDLE: Duration = Duration::from_millis(500);
 
 /// A server that listens on nothing after this is taken for one that never will. A choice of ours: a JVM
 /// or a large Python application listens sooner, and a worker that is busy from its first second on must
@@ -148,17 +148,17 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_listens_nowhere_is_up_after_a_second_without_work() {
-        assert_eq!(looks(&[(2000, 900), (2999, 900), (3000, 900)]), [None, None, Some(Up::Idle)]);
+    fn a_server_that_listens_nowhere_is_up_after_half_a_second_without_work() {
+        assert_eq!(looks(&[(2000, 900), (2499, 900), (2500, 900)]), [None, None, Some(Up::Idle)]);
         // However rarely it is looked at.
         assert_eq!(looks(&[(2000, 900), (12_000, 900)]), [None, Some(Up::Idle)]);
         // From when it has done no more, not from when it was started.
-        assert_eq!(looks(&[(2000, 900), (2900, 910), (3800, 910), (3900, 910)]), [None, None, None, Some(Up::Idle)]);
+        assert_eq!(looks(&[(2000, 900), (2400, 910), (2800, 910), (2900, 910)]), [None, None, None, Some(Up::Idle)]);
     }
 
     #[test]
     fn a_server_that_hardly_ever_worked_is_up_at_the_first_look_that_can_tell() {
-        assert_eq!(looks(&[(999, 0), (1000, 0)]), [None, Some(Up::Idle)]);
+        assert_eq!(looks(&[(499, 0), (500, 0)]), [None, Some(Up::Idle)]);
         assert_eq!(looks(&[(1000, 50)]), [Some(Up::Idle)]);
         assert_eq!(looks(&[(1000, 51)]), [None]);
         assert_eq!(looks(&[(10_000, 500)]), [Some(Up::Idle)]);
@@ -179,7 +179,7 @@ mod tests {
         // A script that tries its database once a second.
         for (second, pid) in (0..29).zip(8..) {
             let seen = working(&[(7, 0, 3), (pid, second * 1000, 0)]);
-            assert_eq!(startup.look(Duration::from_millis(second * 1000 + 500), seen), None);
+            assert_eq!(startup.look(Duration::from_millis(second * 1000 + 400), seen), None);
         }
     }
 

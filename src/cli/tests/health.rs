@@ -100,7 +100,7 @@ What others see of it
     let expected = "
   health-check listening
       503 there until the server listens on a TCP port; one that never does counts as
-      ready once it has done next to nothing for 1s, after 30s at the latest
+      ready once it has done next to nothing for 500ms, after 30s at the latest
 ";
     assert!(text.contains(expected), "{text}");
     let text = explained(&["--health-listen", "8080", "--health-check", "none"]);

@@ -1,6 +1,7 @@
 //! Whether the server has come up: looked at when somebody asks, until it has.
 
 use super::Asked;
+use crate::core::duration::Written;
 use crate::core::startup::{self, Up};
 use crate::core::{Pid, Tick};
 use crate::run::watch::listening;
@@ -63,8 +64,8 @@ impl Startup {
 fn tell(asked: &Asked, up: Up) {
     let seen = match up {
         Up::Listens => return,
-        Up::Idle => format!("it listens on no TCP port and has done next to nothing for {} s", startup::IDLE.as_secs()),
-        Up::Late => format!("it listens on no TCP port after {} s", startup::LONGEST.as_secs()),
+        Up::Idle => format!("it listens on no TCP port and has done next to nothing for {}", Written(startup::IDLE)),
+        Up::Late => format!("it listens on no TCP port after {}", Written(startup::LONGEST)),
         Up::Unseen => "whether it listens cannot be seen here".to_owned(),
     };
     asked.inform(&format!("the server counts as ready: {seen}; --health-check can ask it"));

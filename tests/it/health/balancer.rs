@@ -53,19 +53,18 @@ impl Place {
 
     fn start(self, flags: &[&str]) -> Running {
         let listen = format!("127.0.0.1:{}", self.health);
-        // Or HAProxy would send it requests as soon as the process runs.
-        let check = format!("http://127.0.0.1:{}/", self.port);
-        nginx_at(self.port, &[&["--health-listen", &listen, "--health-check", &check], flags].concat()).0
+        nginx_at(self.port, &[&["--health-listen", &listen], flags].concat()).0
     }
 }
 
 // === impl Balancer ===
 
 impl Balancer {
-    fn start(places: [Place; 2]) -> Self {
+    /// With checks every so often.
+    fn start(places: [Place; 2], interval: &str) -> Self {
         let (files, front, stats) = (tempdir(), free_port(), free_port());
         let servers = places.map(|Place { name, port, health }| {
-            format!("  server {name} 127.0.0.1:{port} check port {health} inter 100ms fall 2 rise 1\n")
+            format!("  server {name} 127.0.0.1:{port} check port {health} inter {interval} fall 2 rise 1\n")
         });
         let config = format!(
             "defaults\n  mode http\n  timeout connect 2s\n  timeout client 20s\n  timeout server 20s\n  timeout check 1s\n\
@@ -122,11 +121,16 @@ impl Load {
     }
 }
 
-/// Replaces the backends in turn, so many times in all; `until_noticed` is how a stop is let go on once it
+/// Replaces the backends in turn, so many times in all, behind checks every `interval`; `until_noticed` is how a stop is let go on once it
 /// has begun. Returns how many requests were sent, and how many lost.
-fn replace(times: usize, flags: &[&str], until_noticed: impl Fn(&Balancer, Place, &mut Running)) -> (usize, usize) {
+fn replace(
+    times: usize,
+    interval: &str,
+    flags: &[&str],
+    until_noticed: impl Fn(&Balancer, Place, &mut Running),
+) -> (usize, usize) {
     let places = [Place::new("a"), Place::new("b")];
-    let balancer = Balancer::start(places);
+    let balancer = Balancer::start(places, interval);
     let up = |place| until("HAProxy sees it up", || balancer.thinks(place) == "UP");
     let mut backends = places.map(|place| place.start(flags));
     places.into_iter().for_each(up);
@@ -152,7 +156,7 @@ fn hurry(backend: &mut Running) {
 #[test]
 fn a_balancer_that_only_checks_loses_nothing_when_readiness_goes_first() {
     needs!("nginx", "haproxy");
-    let (sent, lost) = replace(2, &["--delay", "10m"], |balancer, place, backend| {
+    let (sent, lost) = replace(2, "100ms", &["--delay", "10m"], |balancer, place, backend| {
         until("HAProxy sees it down", || balancer.thinks(place).starts_with("DOWN"));
         hurry(backend);
     });
@@ -162,9 +166,11 @@ fn a_balancer_that_only_checks_loses_nothing_when_readiness_goes_first() {
 #[test]
 fn a_balancer_that_only_checks_loses_requests_when_readiness_stays() {
     needs!("nginx", "haproxy");
-    let (sent, lost) = replace(2, &["--delay", "10m", "--unready", "never"], |balancer, place, backend| {
-        // Ten checks later it still knows nothing.
-        backend.goes_on_for(Duration::from_secs(1));
+    // So that the clients, on however busy a machine, come between the end and the check that sees it.
+    let interval = "1s";
+    let (sent, lost) = replace(2, interval, &["--delay", "10m", "--unready", "never"], |balancer, place, backend| {
+        // Three checks later it still knows nothing.
+        backend.goes_on_for(Duration::from_secs(3));
         assert_eq!(balancer.thinks(place), "UP");
         hurry(backend);
     });
@@ -177,7 +183,7 @@ fn a_balancer_that_only_checks_loses_requests_when_readiness_stays() {
 fn ten_replacements_with_a_delay_longer_than_the_checks_take_lose_nothing() {
     needs!("nginx", "haproxy");
     // Two checks, 100 ms apart, of at most 1 s.
-    let figures = |unready: &str| replace(10, &["--delay", "2s", "--unready", unready], |_, _, _| {});
+    let figures = |unready: &str| replace(10, "100ms", &["--delay", "2s", "--unready", unready], |_, _, _| {});
     let ((sent, lost), (sent_never, lost_never)) = (figures("start"), figures("never"));
     tell(&format!("10 replacements: {lost} of {sent} lost; with --unready never {lost_never} of {sent_never}"));
     assert!(lost == 0 && lost_never > 0);
