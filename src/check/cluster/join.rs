@@ -1,14 +1,17 @@
 //! Joins what is in a [`Cluster`].
 
-use super::{Autoscaler, Borrowed, Cluster, ConfigMap, Pod, Port, Service, ServicePort, What};
+use super::{Autoscaler, Borrowed, Cluster, ConfigMap, Namespace, Pod, Port, Service, ServicePort, What};
 use crate::check::fact::{Fact, Origin};
 use crate::check::model::{BalancerKind, By, Model, Route, TargetGroup, Variable, Workload};
 use std::collections::HashMap;
 
 /// Joins everything of the cluster; returned is what was left out.
 pub fn link(model: &mut Model) -> Vec<String> {
-    let cluster = std::mem::take(&mut model.cluster);
+    let mut cluster = std::mem::take(&mut model.cluster);
     let mut left_out = Vec::new();
+    for pod in &mut cluster.pods {
+        inject(&mut model.workloads[pod.workload], pod, &cluster.namespaces);
+    }
     for pod in &cluster.pods {
         // Each goes to the front: the last one of a name counts.
         for borrowed in pod.borrowed.iter().rev() {
@@ -61,6 +64,29 @@ pub fn link(model: &mut Model) -> Vec<String> {
         }
     }
     left_out
+}
+
+/// Puts the proxies beside the containers that the pod's namespace asks for. A pod that does not name its
+/// namespace goes into the only one there is.
+fn inject(workload: &mut Workload, pod: &mut Pod, namespaces: &[Namespace]) {
+    let namespace = match (&pod.namespace, namespaces) {
+        (Some(name), _) => namespaces.iter().find(|namespace| namespace.name == *name),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    let wanted = namespace.map_or(&[] as &[_], |namespace| &namespace.proxies);
+    for mut proxy in pod.injectable.drain(..) {
+        if let Some(wanted) = wanted.iter().find(|wanted| wanted.mesh == proxy.mesh) {
+            // What the pod writes itself counts.
+            if matches!(proxy.serves_on.origin, Origin::Default(_)) {
+                proxy.serves_on = wanted.serves_on.clone();
+            }
+            if matches!(proxy.waits.origin, Origin::Default(_)) {
+                proxy.waits = wanted.waits.clone();
+            }
+            workload.mesh.push(proxy);
+        }
+    }
 }
 
 /// Where an autoscaler sets the number of pods, the least it sets is what counts on.

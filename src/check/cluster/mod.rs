@@ -12,7 +12,7 @@ pub use group::Annotated;
 pub use join::link;
 pub use scale::{Autoscaler, Limits, Share};
 
-use super::model::KubernetesService;
+use super::model::{KubernetesService, MeshProxy};
 use super::source::Place;
 
 /// What was found of a cluster, still to be linked.
@@ -26,6 +26,8 @@ pub struct Cluster {
     pub ingresses: Vec<Ingress>,
     /// Its `ConfigMaps`.
     pub config_maps: Vec<ConfigMap>,
+    /// Its namespaces.
+    pub namespaces: Vec<Namespace>,
     /// What sets the number of pods.
     pub autoscalers: Vec<Autoscaler>,
 }
@@ -48,6 +50,17 @@ pub struct Pod {
     pub borrowed: Vec<Borrowed>,
     /// The limits of their rollout.
     pub limits: Option<Limits>,
+    /// The proxies that it has if its namespace asks for them.
+    pub injectable: Vec<MeshProxy>,
+}
+
+/// A namespace.
+#[derive(Debug)]
+pub struct Namespace {
+    /// Its name.
+    pub name: String,
+    /// The proxies that it wants in its pods.
+    pub proxies: Vec<MeshProxy>,
 }
 
 /// What an environment takes from elsewhere.

@@ -59,7 +59,7 @@ fn object(node: &Node, in_list: Option<&str>, loading: &mut Loading<'_>, depth: 
     }
     let group = version.rsplit_once('/').map_or("", |(group, _)| group);
     let known = match kind {
-        "Pod" | "Service" | "ConfigMap" => group.is_empty(),
+        "Pod" | "Service" | "ConfigMap" | "Namespace" => group.is_empty(),
         "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => matches!(group, "" | "apps" | "extensions"),
         "HorizontalPodAutoscaler" => group == "autoscaling",
         "Job" | "CronJob" => matches!(group, "" | "batch"),
@@ -85,6 +85,10 @@ fn object(node: &Node, in_list: Option<&str>, loading: &mut Loading<'_>, depth: 
         "HorizontalPodAutoscaler" => autoscaler(&object, loading),
         "ConfigMap" => loading.model.cluster.config_maps.push(config_map(&object)),
         "Ingress" => ingress::load(&object, loading),
+        "Namespace" => {
+            let namespace = mesh::namespace(&object, loading);
+            loading.model.cluster.namespaces.push(namespace);
+        }
         "Pod" => pod::load(&object, node, None, loading),
         "CronJob" => templated(&object, &["spec", "jobTemplate", "spec", "template"], loading),
         _ => templated(&object, &["spec", "template"], loading),

@@ -56,6 +56,7 @@ pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<(Rollout,
         loading.value(spec, "shareProcessNamespace", ("Kubernetes", false), Node::boolean)
     };
     let metadata = holder.get("metadata");
+    let (mesh, injectable) = metadata.map_or_else(Default::default, |metadata| mesh::read(metadata, loading));
     let (rollout, limits) = rollout.unzip();
     let place = object.node.get("metadata").map_or(object.node.place, |metadata| metadata.anchor());
     let workload = Workload {
@@ -68,7 +69,7 @@ pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<(Rollout,
         spot: spot(spec),
         rollout,
         routes: Vec::new(),
-        mesh: metadata.map_or_else(Vec::new, |metadata| mesh::read(metadata, loading)),
+        mesh,
     };
     loading.model.cluster.pods.push(Pod {
         workload: loading.model.workloads.len(),
@@ -77,6 +78,7 @@ pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<(Rollout,
         ports,
         borrowed,
         limits,
+        injectable,
     });
     loading.model.workloads.push(workload);
 }
