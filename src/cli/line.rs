@@ -78,6 +78,22 @@ fn parser() -> Command {
         .arg(command)
 }
 
+/// The word that holds the value of a flag, or the flag itself where it has none: of several the last, which
+/// counts. The words are lameduck's own, without the command.
+#[cfg(feature = "ctl")]
+pub(super) fn value_at(words: &[OsString], spec: &Spec) -> Option<usize> {
+    let names = [Some(format!("--{}", spec.long)), spec.short.map(|letter| format!("-{letter}"))];
+    let (mut found, mut at) = (None, 0);
+    while let Some(word) = words.get(at).map(|word| word.to_string_lossy()) {
+        let value = usize::from(wanting(&word).is_some());
+        if names.iter().flatten().any(|name| holds(&word, name)) {
+            found = Some(at + value);
+        }
+        at += 1 + value;
+    }
+    found.filter(|at| *at < words.len())
+}
+
 /// Takes what clap could not read out of `words` and says what is wrong with it, or brings it into a
 /// form in which more can be said. False when the place is not found: the rest cannot be read then.
 ///

@@ -88,6 +88,12 @@ impl Survey {
         }
     }
 
+    /// Where the value of the flag of that long name stands among lameduck's own words.
+    #[must_use]
+    pub fn value_at(own_words: &[OsString], long: &str) -> Option<usize> {
+        line::value_at(own_words, OPTIONS.iter().find(|spec| spec.long == long)?)
+    }
+
     /// The name of an option's variable.
     #[must_use]
     pub fn variable_name(long: &str) -> String {
@@ -121,5 +127,25 @@ mod tests {
         assert_eq!(survey.given("drain-timeout"), GivenBy::From("grace"));
         assert_eq!(survey.settings.policy.drain, Some(Duration::from_secs(32)));
         assert_eq!((survey.given("group"), survey.text("group")), (GivenBy::Default, None));
+    }
+
+    #[test]
+    fn the_value_of_a_flag_is_found_where_it_stands() {
+        for (words, long, wanted) in [
+            (&["-t", "25", "-d", "12s"] as &[&str], "delay", Some(3)),
+            (&["-t", "25", "-d", "12s"], "drain-timeout", Some(1)),
+            (&["-g", "-d12s", "-t25"], "delay", Some(1)),
+            (&["-gt", "25", "-d=12"], "drain-timeout", Some(1)),
+            (&["-gt", "25", "-d=12"], "group", Some(1)),
+            (&["--drain-timeout=5", "--delay", "3"], "delay", Some(2)),
+            (&["--drain-timeout=5", "--delay", "3"], "drain-timeout", Some(0)),
+            (&["--on-stop", "-d", "-t", "5"], "delay", None),
+            (&["-d", "1", "--delay=2"], "delay", Some(2)),
+            (&["-d"], "delay", None),
+            (&[], "delay", None),
+        ] {
+            let own: Vec<OsString> = words.iter().map(Into::into).collect();
+            assert_eq!(Survey::value_at(&own, long), wanted, "{long} in {words:?}");
+        }
     }
 }

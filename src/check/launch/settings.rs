@@ -159,18 +159,11 @@ impl Reader<'_> {
         self.container.environment.iter().rev().find(|variable| variable.name == name)
     }
 
-    /// The place of a flag's value: behind its `=`, or the next word.
+    /// The place of a flag's value: behind its `=` or its letter, or the next word.
     fn flag_place(&self, long: &str) -> Option<crate::check::source::Place> {
-        let flag = format!("--{long}");
         let own = &self.words[..self.survey.own_words.min(self.words.len())];
-        let at = own.iter().position(|word| {
-            word.text.strip_prefix(&flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-        });
-        let first_short = || own.iter().position(|word| word.text.starts_with('-') && !word.text.starts_with("--"));
-        let at = at.or_else(first_short)?;
-        let separate = !own[at].text.contains('=');
-        let value = own.get(at + 1).filter(|word| separate && !word.text.starts_with('-'));
-        Some(value.unwrap_or(&own[at]).place)
+        let texts: Vec<OsString> = own.iter().map(|word| word.text.clone().into()).collect();
+        Survey::value_at(&texts, long).map(|at| own[at].place)
     }
 
     /// What lameduck would complain of, at the variable or the word it names.
@@ -179,6 +172,7 @@ impl Reader<'_> {
         let place = self
             .variable(named)
             .map(|variable| variable.place)
+            .or_else(|| named.strip_prefix("--").and_then(|long| self.flag_place(long)))
             .or_else(|| self.words.iter().find(|word| word.text.starts_with(named)).map(|word| word.place))
             .unwrap_or(self.container.place);
         Fact::written(named, error.to_owned(), place)
