@@ -1,4 +1,4 @@
-//! Puts the values of variables where `$X` and `${X:-15s}` stand, as Compose and the Dockerfile do.
+//! Puts the values of variables where `$X` and `${X:-15s}` stand, as Compose, the Dockerfile and a shell do.
 
 use super::fact::Origin;
 
@@ -30,13 +30,15 @@ pub(super) enum Value {
     Empty,
 }
 
-/// Where variables stand: the two differ in how a `$` is protected.
+/// Where variables stand: they differ in how a `$` is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// `$$` is a `$`.
     Compose,
     /// `\$` is a `$`; quotes are taken off, and between single ones nothing is put in.
     Dockerfile,
+    /// The same, and there is more than variables: `$1`, `$(…)`.
+    Shell,
 }
 
 /// Defaults stand in defaults so often at the most.
@@ -63,7 +65,7 @@ fn into(out: &mut Writing<'_>, text: &str, depth: usize) -> Result<(), String> {
     if depth > DEEPEST {
         return Err("its defaults stand too deep in each other".to_owned());
     }
-    let quotes = out.dialect == Dialect::Dockerfile;
+    let quotes = out.dialect != Dialect::Compose;
     let mut quote = None;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -88,6 +90,7 @@ fn into(out: &mut Writing<'_>, text: &str, depth: usize) -> Result<(), String> {
                 out.text.push(next);
                 rest = &behind[next.len_utf8()..];
             }
+            '`' if out.dialect == Dialect::Shell && quote != Some('\'') => return Err(printed()),
             '$' if !quotes && behind.starts_with('$') => {
                 out.text.push('$');
                 rest = &behind[1..];
@@ -113,6 +116,13 @@ fn variable<'a>(out: &mut Writing<'_>, text: &'a str, depth: usize) -> Result<&'
     };
     let (name, operator) = inner.split_at(name_length(inner));
     if name.is_empty() {
+        if out.dialect == Dialect::Shell && text.starts_with('(') {
+            return Err(printed());
+        }
+        let special = |c: char| c.is_ascii_digit() || "@*#?!$-".contains(c);
+        if out.dialect == Dialect::Shell && text.starts_with(special) {
+            return Err(format!("${} is only known later", text.chars().take(1).collect::<String>()));
+        }
         if inner.is_empty() && !text.starts_with('{') {
             out.text.push('$');
             return Ok(rest);
@@ -149,6 +159,11 @@ fn variable<'a>(out: &mut Writing<'_>, text: &'a str, depth: usize) -> Result<&'
         _ => return Err(format!("${{{inner}}} is more than can be worked out here")),
     }
     Ok(rest)
+}
+
+/// Why what stands between backquotes or in `$(…)` is not known.
+fn printed() -> String {
+    "what `$(…)` prints is only known later".to_owned()
 }
 
 fn put(out: &mut Writing<'_>, name: &str, value: &Value) {
@@ -246,7 +261,28 @@ mod tests {
             ("${NONE}x$NONE", "x"),
             (r"a\", r"a\"),
         ] {
-            let expanded = expand(text, Dialect::Dockerfile, &lookup);
+            for dialect in [Dialect::Dockerfile, Dialect::Shell] {
+                let expanded = expand(text, dialect, &lookup);
+                assert_eq!(expanded.map(|expanded| expanded.text), Ok(wanted.to_owned()), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shell_knows_more_than_variables() {
+        for (text, wanted) in [
+            ("$(cat f)", "what `$(…)` prints is only known later"),
+            ("`cat f`", "what `$(…)` prints is only known later"),
+            ("\"`cat f`\"", "what `$(…)` prints is only known later"),
+            ("a$1", "$1 is only known later"),
+            ("$@", "$@ is only known later"),
+            ("$$", "$$ is only known later"),
+        ] {
+            let expanded = expand(text, Dialect::Shell, &lookup);
+            assert_eq!(expanded.map(|expanded| expanded.text), Err(wanted.to_owned()), "{text}");
+        }
+        for (text, wanted) in [("'$(cat `f`) $1'", "$(cat `f`) $1"), ("$", "$"), ("5$ a", "5$ a")] {
+            let expanded = expand(text, Dialect::Shell, &lookup);
             assert_eq!(expanded.map(|expanded| expanded.text), Ok(wanted.to_owned()), "{text}");
         }
     }

@@ -15,6 +15,10 @@ pub(super) fn split(text: &str) -> Vec<(String, Range<usize>)> {
             words.extend(word.take().map(|(word, start)| (word, start..at)));
             continue;
         }
+        // The line goes on in the next: that is nothing, not even an empty word.
+        if quote != Some('\'') && c == '\\' && letters.next_if(|(_, next)| *next == '\n').is_some() {
+            continue;
+        }
         let (word, _) = word.get_or_insert_with(|| (String::new(), at));
         match (quote, c) {
             (Some(open), _) if open == c => quote = None,
@@ -23,9 +27,7 @@ pub(super) fn split(text: &str) -> Vec<(String, Range<usize>)> {
             (None | Some('"'), '\\') => match letters.peek().copied() {
                 Some((_, next)) if quote.is_none() || matches!(next, '"' | '\\' | '$' | '`') => {
                     letters.next();
-                    if next != '\n' {
-                        word.push(next);
-                    }
+                    word.push(next);
                 }
                 _ => word.push(c),
             },
@@ -46,6 +48,7 @@ mod tests {
         assert_eq!(words("nginx -g 'daemon off;'"), ["nginx", "-g", "daemon off;"]);
         assert_eq!(words(r#"a\ b "c \"d\" \n" '' e'f'g"#), ["a b", "c \"d\" \\n", "", "efg"]);
         assert_eq!(words("  a\t\n b\\\nc 'never closed"), ["a", "bc", "never closed"]);
+        assert_eq!(words("a \\\n  b \"c\\\nd\" \\\n"), ["a", "b", "cd"]);
         assert_eq!(words(" \n"), [""; 0]);
         assert_eq!(words("a\\"), ["a\\"]);
     }

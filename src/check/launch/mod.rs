@@ -1,6 +1,7 @@
 //! What a container runs: which init, shell or wrapper is PID 1, whether lameduck is there and with what
 //! settings, and which program all that is for.
 
+mod script;
 mod settings;
 mod shell;
 
@@ -12,6 +13,7 @@ pub use settings::Settings;
 use super::fact::Fact;
 use super::model::{Container, Variable, Word};
 use super::source::Place;
+use std::borrow::Cow;
 
 /// What a container runs.
 #[derive(Clone, Debug)]
@@ -113,13 +115,23 @@ pub fn read(container: &Container) -> Launch {
         None if container.entrypoint.is_none() => missing = Some(unknown_image()),
         None => {}
     }
-    let mut reader = Reader { container, front: Vec::new(), lameduck: None, unresolved: None };
+    let mut reader = Reader {
+        container: Cow::Borrowed(container),
+        front: Vec::new(),
+        lameduck: None,
+        unresolved: None,
+        open: Vec::new(),
+        branches: false,
+    };
     let rest = reader.walk(words);
+    let branches = reader.branches.then(|| format!("which of its branches the script of {} runs", container.name));
+    missing = missing.or_else(|| branches.clone());
     let meant = container.environment.iter().find(|variable| variable.name.starts_with(PREFIX));
     let mut assumed = None;
-    let lameduck = match (reader.lameduck.filter(|_| reader.unresolved.is_none()), meant, &missing) {
+    let lameduck = match (reader.lameduck.take().filter(|_| reader.unresolved.is_none()), meant, &missing) {
         // One of its own words is a variable that is only known later.
-        (None, ..) if reader.unresolved.is_some() => Err(reader.unresolved.unwrap_or_default()),
+        (None, ..) if reader.unresolved.is_some() => Err(reader.unresolved.clone().unwrap_or_default()),
+        (None, ..) if branches.is_some() => Err(branches.unwrap_or_default()),
         (Some(settings), ..) => Ok(Some(settings)),
         // Flags beat variables, and of these words nobody knows whether they are flags.
         (None, _, Some(why)) if container.entrypoint.as_ref().is_some_and(|entry| entry.words.is_err()) => {
@@ -137,8 +149,8 @@ pub fn read(container: &Container) -> Launch {
     };
     let place = rest.first().map_or(container.place, |word| word.place);
     let program = match (rest.first(), &missing) {
-        (Some(word), None) if unresolved(container, word).is_some() => {
-            Fact::unknown("program", unresolved(container, word).unwrap_or_default(), Some(word.place))
+        (Some(word), None) if reader.unresolved(word).is_some() => {
+            Fact::unknown("program", reader.unresolved(word).unwrap_or_default(), Some(word.place))
         }
         (Some(word), missing) if missing.is_none() || !reader.front.is_empty() => {
             Fact::written("program", becomes(base(&word.text)).to_owned(), word.place)
@@ -150,18 +162,16 @@ pub fn read(container: &Container) -> Launch {
 }
 
 struct Reader<'a> {
-    container: &'a Container,
+    /// The container; its own where a script sets variables.
+    container: Cow<'a, Container>,
     front: Vec<Front>,
     lameduck: Option<Settings>,
     /// Why lameduck's own words are not known, although it is there.
     unresolved: Option<String>,
-}
-
-/// Why a word is not known yet: it names a variable, as Kubernetes puts it in, whose value is not.
-fn unresolved(container: &Container, word: &Word) -> Option<String> {
-    let is_in = |variable: &&Variable| word.text.contains(&format!("$({})", variable.name));
-    let variable = container.environment.iter().filter(|variable| variable.value.is_err()).find(is_in)?;
-    Some(format!("the value of {}: {}", variable.name, variable.value.as_ref().err()?))
+    /// The words of scripts that are not known, each with why.
+    open: Vec<(String, String)>,
+    /// Whether a script runs one thing or another.
+    branches: bool,
 }
 
 /// What a script of the official images of httpd and php puts in its own place: `httpd-foreground`.
@@ -177,6 +187,17 @@ fn base(path: &str) -> &str {
 // === impl Reader ===
 
 impl Reader<'_> {
+    /// Why a word is not known yet: a script makes it, or it names a variable, as Kubernetes puts it in, whose
+    /// value is not.
+    fn unresolved(&self, word: &Word) -> Option<String> {
+        if let Some((_, why)) = self.open.iter().find(|(text, _)| *text == word.text) {
+            return Some(why.clone());
+        }
+        let is_in = |variable: &&Variable| word.text.contains(&format!("$({})", variable.name));
+        let variable = self.container.environment.iter().filter(|variable| variable.value.is_err()).find(is_in)?;
+        Some(format!("the value of {}: {}", variable.name, variable.value.as_ref().err()?))
+    }
+
     /// Takes what stands in front off the words, one by one.
     fn walk(&mut self, mut words: Vec<Word>) -> Vec<Word> {
         while let Some(first) = words.first().cloned() {
@@ -185,18 +206,25 @@ impl Reader<'_> {
             }
             let name = base(&first.text);
             let (kind, rest) = if name == "lameduck" {
-                let (settings, own) = Settings::read(self.container, &words[1..], 1);
+                let (settings, own) = Settings::read(&self.container, &words[1..], 1);
                 // Of two, the outer one acts.
                 if self.lameduck.is_none() {
-                    let mut words = words.iter().take(own);
-                    self.unresolved = words.find_map(|word| unresolved(self.container, word));
+                    // What comes next may be flags as well, unless a `--` says that it is the command.
+                    let ended = words.get(own - 1).is_some_and(|word| word.text == "--");
+                    let mut words = words.iter().take(own + usize::from(!ended));
+                    self.unresolved = words.find_map(|word| self.unresolved(word));
                 }
                 self.lameduck.get_or_insert(settings);
                 (FrontKind::Lameduck, words.split_off(own.min(words.len())))
             } else if INITS.contains(&name) {
                 (FrontKind::Init, after_options(&words, &["-p", "-e", "-r", "--rewrite"]))
-            } else if let Some((kind, rest)) = shell::read(name, &words) {
-                (kind, rest)
+            } else if let Some(found) = shell::read(name, &words, &self.container.environment) {
+                self.open.extend(found.open);
+                self.branches |= found.branches;
+                if !found.sets.is_empty() {
+                    self.container.to_mut().environment.extend(found.sets);
+                }
+                (found.kind, found.words)
             } else if let Some(rest) = runner(name, &words) {
                 (FrontKind::Transparent, rest)
             } else if matches!(name, "env" | "nice" | "nohup" | "stdbuf" | "setpriv" | "gosu" | "su-exec") {

@@ -1,12 +1,27 @@
 //! Shells and scripts as PID 1: what a script in a string says about who gets the signal.
 
-use super::{FrontKind, Word, base};
-use crate::check::words::split as split_words;
+use super::script::{Command, Expanded, Scope, commands};
+use super::{FrontKind, Word};
+use crate::check::model::Variable;
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"];
 
-/// When the words begin with a shell or a script: what that is, and the words behind it.
-pub(super) fn read(name: &str, words: &[Word]) -> Option<(FrontKind, Vec<Word>)> {
+/// A shell or a script, and what is behind it.
+pub(super) struct Found {
+    /// Which of them.
+    pub(super) kind: FrontKind,
+    /// What it runs.
+    pub(super) words: Vec<Word>,
+    /// What it sets in the environment of that.
+    pub(super) sets: Vec<Variable>,
+    /// Those of the words that are not known, each with why.
+    pub(super) open: Vec<(String, String)>,
+    /// Whether it runs one thing or another: nobody knows which.
+    pub(super) branches: bool,
+}
+
+/// What a shell or a script at the beginning of the words does with what is behind it.
+pub(super) fn read(name: &str, words: &[Word], environment: &[Variable]) -> Option<Found> {
     let rest = &words[1..];
     if SHELLS.contains(&name) {
         let mut rest = rest;
@@ -23,79 +38,45 @@ pub(super) fn read(name: &str, words: &[Word]) -> Option<(FrontKind, Vec<Word>)>
         let takes_script = rest[..options].iter().any(|word| !word.text.starts_with("--") && word.text.contains('c'));
         let script = rest.get(options)?;
         if takes_script {
-            return Some(in_string(name, script));
+            // Behind the script comes what it calls itself, and only then its arguments.
+            return Some(in_string(name, script, rest.get(options + 2..).unwrap_or_default(), environment));
         }
-        return Some((FrontKind::Script, rest[options + 1..].to_vec()));
+        return Some(Found::of(FrontKind::Script, rest[options + 1..].to_vec()));
     }
     let is_script = name.rsplit_once('.').is_some_and(|(_, ending)| ending == "sh") || name.contains("entrypoint");
     // A script that is handed a command runs it, as the official images' do; one that is not is all there is.
-    (is_script && !rest.is_empty()).then(|| (FrontKind::Script, rest.to_vec()))
+    (is_script && !rest.is_empty()).then(|| Found::of(FrontKind::Script, rest.to_vec()))
 }
 
 /// What a script in a string does with its own process.
-fn in_string(shell: &str, script: &Word) -> (FrontKind, Vec<Word>) {
-    let text = script.text.trim();
-    let commands = split(text);
-    let last = commands.last().map_or("", |(command, _)| *command);
-    let background = commands.iter().any(|(_, background)| *background);
-    let traps = commands.iter().any(|(command, _)| command.starts_with("trap "));
-    let word = |text: &str| Word { text: text.to_owned(), place: script.place };
-    // A pipe is not taken apart: which side is the server nobody can tell from here.
-    let piped = last.contains('|');
-    let (last, execs) = match last.strip_prefix("exec ") {
-        Some(rest) => (rest.trim(), true),
-        // bash replaces itself by a single command; dash and the others stay.
-        None => (last, shell == "bash" && commands.len() == 1 && !background && !piped),
-    };
-    let kind = if execs && !piped { FrontKind::Exec } else { FrontKind::Shell { background, traps } };
-    let subject =
-        if background { commands.iter().find(|(_, b)| *b).map_or(last, |(command, _)| *command) } else { last };
-    (kind, words_of(subject).iter().map(|text| word(text)).collect())
-}
-
-/// The commands of a script in their order, each with whether it is put into the background. Quotes are
-/// respected; what is nested is not.
-fn split(script: &str) -> Vec<(&str, bool)> {
-    let bytes = script.as_bytes();
-    let mut commands = Vec::new();
-    let (mut start, mut at, mut quote) = (0, 0, None);
-    while at < bytes.len() {
-        let byte = bytes[at];
-        match (quote, byte) {
-            (Some(open), _) if open == byte => quote = None,
-            (None, b'\'' | b'"') => quote = Some(byte),
-            (None, b';' | b'\n') => {
-                commands.push((&script[start..at], false));
-                start = at + 1;
-            }
-            // `&&`, `2>&1`, `&>file` put nothing into the background.
-            (None, b'&') if bytes.get(at + 1) == Some(&b'&') => {
-                commands.push((&script[start..at], false));
-                at += 1;
-                start = at + 1;
-            }
-            (None, b'&') if at > 0 && bytes[at - 1] == b'>' || bytes.get(at + 1) == Some(&b'>') => {}
-            (None, b'&') => {
-                commands.push((&script[start..at], true));
-                start = at + 1;
-            }
-            _ => {}
-        }
-        at += 1;
+fn in_string(shell: &str, script: &Word, arguments: &[Word], environment: &[Variable]) -> Found {
+    let mut commands = commands(&script.text);
+    // What stands behind an `exec` is never reached.
+    let end = commands.iter().position(|command| !command.nested && !command.background && command.exec().is_some());
+    commands.truncate(end.map_or(commands.len(), |at| at + 1));
+    let Some(last) = commands.last() else { return Found::of(FrontKind::Exec, Vec::new()) };
+    let ending = commands.iter().rev().take_while(|command| command.nested);
+    if end.is_none() && ending.into_iter().any(|command| command.exec().is_some()) {
+        return Found { branches: true, ..Found::of(FrontKind::Exec, Vec::new()) };
     }
-    commands.push((&script[start..], false));
-    let trimmed = commands.into_iter().map(|(command, background)| (command.trim(), background));
-    trimmed.filter(|(command, _)| !command.is_empty()).collect()
+    let background = commands.iter().any(|command| command.background);
+    let traps = commands.iter().any(Command::traps);
+    // bash replaces itself by a single command; dash and the others stay.
+    let alone = shell == "bash" && commands.len() == 1 && !background && !last.piped && !last.nested;
+    let kind = if end.is_some() || alone { FrontKind::Exec } else { FrontKind::Shell { background, traps } };
+    // Where the script waits in the end, it waits for what it has started.
+    let started = commands.iter().find(|command| command.background).filter(|_| last.bides());
+    let subject = started.or_else(|| commands.iter().rev().find(|command| !command.runs().is_empty())).unwrap_or(last);
+    let mut scope = Scope::new(environment, script, arguments);
+    let sets = scope.set(&commands);
+    let Expanded { words, open } = scope.words(subject.runs());
+    Found { kind, words, sets, open, branches: false }
 }
 
-/// The words of a simple command; its quotes taken off, leading assignments left out.
-pub(super) fn words_of(command: &str) -> Vec<String> {
-    let mut words: Vec<String> = split_words(command).into_iter().map(|(word, _)| word).collect();
-    let assigns = |word: &String| word.split_once('=').is_some_and(|(name, _)| base(name) == name && is_name(name));
-    let leading = words.iter().take_while(|word| assigns(word)).count();
-    words.split_off(leading)
-}
+// === impl Found ===
 
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+impl Found {
+    fn of(kind: FrontKind, words: Vec<Word>) -> Self {
+        Self { kind, words, sets: Vec::new(), open: Vec::new(), branches: false }
+    }
 }

@@ -64,6 +64,23 @@ fn what_stands_in_front_is_told_apart() {
         (&["python3.12", "-m", "gunicorn"], vec![Transparent], "gunicorn"),
         (&["python", "-m"], vec![], "python"),
         (&["sh", "-c", "exec lameduck -d 5 -- nginx"], vec![Exec, Lameduck], "nginx"),
+        (&["sh", "-c", "exec \\\n  lameduck \\\n  -d 5 \\\n  nginx"], vec![Exec, Lameduck], "nginx"),
+        (&["sh", "-c", "A='b c' exec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "exec -a web nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "exec 2>&1 > /log; nginx"], vec![shell(false, false)], "nginx"),
+        (&["sh", "-c", "exec > /log 2>&1 nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "exec nginx || echo never; sleep 1"], vec![Exec], "nginx"),
+        (&["sh", "-c", "exec nginx -g 'a | b & c; d'"], vec![Exec], "nginx"),
+        (&["sh", "-c", "# the server & co\nnginx"], vec![shell(false, false)], "nginx"),
+        (&["sh", "-c", "nginx # & more"], vec![shell(false, false)], "nginx"),
+        (&["sh", "-c", "A=$(a & b); exec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "./agent & exec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "./agent & nginx"], vec![shell(true, false)], "nginx"),
+        (&["sh", "-c", "nginx & tail -f /dev/null"], vec![shell(true, false)], "nginx"),
+        (&["sh", "-c", "if a; then\n  exec b\nfi\nexec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "f() {\n exec b\n}\n(exec c); exec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "while true; do nginx; done"], vec![shell(false, false)], "nginx"),
+        (&["sh", "-c", "exec gosu www \"$@\"", "sh", "nginx", "-t"], vec![Exec, Transparent], "nginx"),
     ] {
         assert_eq!(kinds(entry), (front, Some(program.to_owned())), "{entry:?}");
     }
@@ -89,6 +106,49 @@ fn flags_and_variables_are_read_as_lameduck_reads_them() {
     assert_eq!(settings.health_port.as_ref().map(|port| port.value.clone()), Some(Ok(8086)));
     assert_eq!(settings.quiet.as_ref().map(|quiet| quiet.value.clone()), Some(Ok(Duration::from_secs(3))));
     assert!(!settings.linger.is_written());
+}
+
+#[test]
+fn the_variables_of_a_script_are_put_in() {
+    for (script, delay, program) in [
+        ("exec lameduck -d $D nginx", Some(12), "nginx"),
+        ("exec lameduck --delay=\"${D}\" nginx", Some(12), "nginx"),
+        ("exec lameduck -d ${NONE:-8} nginx", Some(8), "nginx"),
+        ("exec lameduck $FLAGS nginx", Some(3), "nginx"),
+        ("D=9; exec lameduck -d $D nginx", Some(9), "nginx"),
+        ("export LAMEDUCK_DELAY=4; exec lameduck nginx", Some(4), "nginx"),
+        ("LAMEDUCK_DELAY=5 exec lameduck nginx", Some(5), "nginx"),
+        ("LAMEDUCK_DELAY=5 ./migrate; exec lameduck nginx", Some(7), "nginx"),
+        ("LAMEDUCK_DELAY=5; exec lameduck nginx", Some(5), "nginx"),
+        ("D=5 exec lameduck nginx", Some(7), "nginx"),
+        ("exec lameduck -- java $NONE -jar a", Some(7), "java"),
+        ("exec lameduck java $NONE -jar a", Some(7), "java"),
+        ("exec lameduck -d '$D' nginx", None, "nginx"),
+        ("if a; then LAMEDUCK_DELAY=5; fi; exec lameduck nginx", None, "nginx"),
+    ] {
+        let environment = [("D", "12s"), ("FLAGS", "-d 3 -v"), ("LAMEDUCK_DELAY", "7")];
+        let launch = read(&container(&["sh", "-c", script], &environment));
+        let read = launch.lameduck().map(|settings| settings.delay.value.clone().ok());
+        assert_eq!(read, Some(delay.map(Duration::from_secs)), "{script}");
+        assert_eq!(launch.program.value, Ok(program.to_owned()), "{script}");
+    }
+}
+
+#[test]
+fn what_a_script_says_only_when_it_runs_is_not_known() {
+    for (script, why) in [
+        ("exec lameduck -d $NONE nginx", "$NONE has no default here"),
+        ("exec lameduck $NONE nginx", "$NONE has no default here"),
+        ("exec lameduck -d 5 $NONE", "$NONE has no default here"),
+        ("exec lameduck -d $(cat f) nginx", "`$(…)` prints"),
+        ("exec lameduck -d `cat f` nginx", "`$(…)` prints"),
+        ("exec lameduck -d $1 nginx", "$1 is only known later"),
+        ("if a; then exec lameduck -d 5 b; else exec lameduck -d 9 c; fi", "branches the script of web"),
+        ("case $1 in\n a)\n exec lameduck a ;;\n b) exec lameduck b ;;\nesac", "branches the script of web"),
+    ] {
+        let launch = read(&container(&["sh", "-c", script], &[]));
+        assert!(launch.lameduck.as_ref().is_err_and(|told| told.contains(why)), "{script}: {:?}", launch.lameduck);
+    }
 }
 
 #[test]
