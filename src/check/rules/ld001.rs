@@ -1,6 +1,6 @@
 //! The delay covers what the balancer takes to notice.
 
-use super::{Broken, Over, Rule, Severity, Verdict, all, each_group, one};
+use super::{Broken, Over, Rule, SHORT, Severity, Verdict, all, each_group, one, short_timeout};
 use crate::check::case::Case;
 use crate::check::fact::seconds;
 use crate::check::flow::Flow;
@@ -15,15 +15,12 @@ pub(super) const RULE: Rule = Rule {
     about: "A balancer that learns only from its health checks goes on sending requests until so many of them \
             have failed in a row. The first that fails comes up to one interval after the flip, and the last may \
             take its whole time-out. A server that stops before that refuses requests.",
-    fix: "Shorten the health check first (interval 5, threshold 2): it is cheaper than a longer delay.",
+    fix: "Shorten the health check first (interval 5, time-out 3, threshold 2): it is cheaper than a longer delay.",
     source: "measured on a deploy behind an ALB: 5 s × 2 with a delay of 15 s lost nothing",
     example: "interval 30, threshold 2, delay 5s: 5 ≤ 60",
     over: Over::Containers,
     check,
 };
-
-/// The shortest interval that ELB takes.
-const SHORT: Duration = Duration::from_secs(5);
 
 /// What a delay is given beyond the last health check.
 const SPARE: Duration = Duration::from_secs(5);
@@ -54,10 +51,16 @@ fn check(case: &Case<'_>) -> Verdict {
         };
         let wanted = detect + t + SPARE;
         // The shorter check is the cheaper way out, unless it is as short already.
-        let short = SHORT * 2 + t;
-        let fix = if detect + t > short {
+        let answer = short_timeout(t);
+        let short = SHORT * 2 + answer;
+        let fix = if detect > SHORT * 2 {
+            let numbers = if answer < t {
+                format!("to 5, its time-out to {} and its threshold to 2", seconds(answer))
+            } else {
+                "to 5 and its threshold to 2".to_owned()
+            };
             format!(
-                "set the interval of {} to 5 and its threshold to 2 (then a delay of {} s is enough), or the delay to {} s",
+                "set the interval of {} {numbers} (then a delay of {} s is enough), or the delay to {} s",
                 group.name, seconds(short + SPARE), seconds(wanted)
             )
         } else {

@@ -33,6 +33,7 @@ fn check(case: &Case<'_>) -> Verdict {
             (None, None) => finding,
         }
     };
+    let by_address = case.groups().is_ok_and(|groups| groups.iter().any(|group| group.by_address.is(&true)));
     for route in &case.workload.routes {
         // Who asks for a name alone has no proxy that could send elsewhere.
         let By::KubernetesService(service) = &route.by else { continue };
@@ -40,9 +41,13 @@ fn check(case: &Case<'_>) -> Verdict {
             continue;
         }
         let local = &service.local;
-        if one(local)? {
+        let policy = local.name.split(':').next().unwrap_or_default();
+        // A balancer that sends to the pod itself passes the node's proxy by.
+        let passed_by = by_address && policy == "externalTrafficPolicy";
+        if !passed_by && one(local)? {
             let message = "the flip takes away the node's last endpoint that still serves";
-            return flips(Broken::new(Severity::Warning, message).with(local)).found();
+            let fix = format!("set LAMEDUCK_UNREADY=never, or {policy} to Cluster");
+            return flips(Broken::new(Severity::Warning, message).fix(fix).with(local)).found();
         }
         if let Some(rollout) = &case.workload.rollout
             && one(&rollout.replicas)? == 1

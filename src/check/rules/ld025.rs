@@ -1,6 +1,6 @@
 //! A new target should count as healthy soon.
 
-use super::{Broken, Over, Rule, Severity, Verdict, all, holds, one};
+use super::{Broken, Over, Rule, Severity, Verdict, all, holds, one, short_timeout};
 use crate::check::case::Case;
 use crate::check::fact::seconds;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     worst: Severity::Info,
     about: "A deploy goes on only when the new target is healthy, and a service replaces a task that is not healthy \
             when its grace period is over.",
-    fix: "Set the healthy threshold to 2 and the interval to 5.",
+    fix: "Set the healthy threshold to 2, the interval to 5 and the time-out below it.",
     source: "the API of Elastic Load Balancing and of ECS",
     example: "HealthyThresholdCount 5 with an interval of 30: 150 s",
     over: Over::Workloads,
@@ -30,7 +30,13 @@ fn check(case: &Case<'_>) -> Verdict {
         let count = one(&group.successes)?;
         let takes = i * u32::try_from(count).unwrap_or(u32::MAX);
         let sum = format!("{count} × I {} = {}", seconds(i), seconds(takes));
-        let fix = format!("set {} to 2 and {} to 5", group.successes.name, group.check.interval.name);
+        let (successes, interval, timeout) = (&group.successes.name, &group.check.interval.name, &group.check.timeout);
+        let fix = match timeout.known().map(|known| (known, short_timeout(*known))) {
+            Some((known, short)) if short < *known => {
+                format!("set {successes} to 2, {interval} to 5 and {} to {}", timeout.name, seconds(short))
+            }
+            _ => format!("set {successes} to 2 and {interval} to 5"),
+        };
         let facts = |broken: Broken| broken.fix(fix).with(&group.successes).with(&group.check.interval);
         // A grace period of nothing is one that nobody relies on.
         if let Some(grace) = grace.filter(|grace| grace.known().is_some_and(|k| !k.is_zero() && *k < takes)) {

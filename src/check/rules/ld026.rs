@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     about: "Images of httpd and haproxy have WINCH and USR1 as STOPSIGNAL. What lameduck does not take as a stop it \
             passes on at once, and there is no delay at all. With --stop-on auto TERM, QUIT and the program's own \
             graceful signal begin a stop.",
-    fix: "Set STOPSIGNAL to SIGTERM, or add the signal to LAMEDUCK_STOP_ON.",
+    fix: "Have SIGTERM sent, or add the signal to LAMEDUCK_STOP_ON.",
     source: "the documentation of lameduck",
     example: "STOPSIGNAL SIGUSR1 in front of nginx",
     over: Over::Containers,
@@ -27,7 +27,8 @@ fn check(case: &Case<'_>) -> Verdict {
     // Nobody sends anything else where nothing says so.
     let Some(signal) = sent.known().copied() else { return one(sent).map(|_| Vec::new()) };
     let program = &case.container.launch.program;
-    let begins = match one(&settings.stop_on)? {
+    let stop_on = one(&settings.stop_on)?;
+    let begins = match &stop_on {
         StopOn::These(signals) => signals.contains(signal),
         StopOn::Nothing => false,
         StopOn::Auto if matches!(signal, Signal::TERM | Signal::QUIT) => true,
@@ -37,6 +38,11 @@ fn check(case: &Case<'_>) -> Verdict {
         return holds();
     }
     let message = format!("{signal} begins no stop: it is passed on at once, and nothing is delayed");
-    let broken = Broken::new(Severity::Error, message).with(sent);
+    let fix = match &stop_on {
+        StopOn::Auto => format!("set {} to SIGTERM, or add {signal} to LAMEDUCK_STOP_ON", sent.name),
+        StopOn::These(_) => format!("add {signal} to LAMEDUCK_STOP_ON, or leave it at auto and set {} to SIGTERM", sent.name),
+        StopOn::Nothing => "leave LAMEDUCK_STOP_ON at auto".to_owned(),
+    };
+    let broken = Broken::new(Severity::Error, message).fix(fix).with(sent);
     if program.value.is_ok() { broken.with(program) } else { broken }.found()
 }

@@ -49,7 +49,7 @@ fn check(case: &Case<'_>) -> Verdict {
     let message = format!("{} drains on {}, and is sent {signal}", known.name, known.graceful);
     let fix = match case.lameduck() {
         Some(_) => "leave LAMEDUCK_STOP_SIGNAL at auto".to_owned(),
-        None => format!("set STOPSIGNAL to {}, or let lameduck translate it", known.graceful),
+        None => format!("set {} to {}, or let lameduck translate it", sent.name, known.graceful),
     };
     Broken::new(Severity::Error, message).fix(fix).with(&sent).with(&launch.program).found()
 }

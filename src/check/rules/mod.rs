@@ -64,6 +64,15 @@ pub enum Over {
 /// What came of looking.
 pub type Verdict = Result<Vec<Broken>, Needs>;
 
+/// The shortest interval that ELB takes. An ALB refuses a time-out that is not below its interval.
+pub const SHORT: Duration = Duration::from_secs(5);
+
+/// The time-out to go with the shortest interval: as it is, where it fits in.
+#[must_use]
+pub fn short_timeout(timeout: Duration) -> Duration {
+    if timeout < SHORT { timeout } else { Duration::from_secs(3) }
+}
+
 /// What a rule would need to be checked: half a sentence each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs(pub Vec<String>);
