@@ -32,14 +32,14 @@ fn load(node: &Rc<Node>, loading: &mut Loading<'_>) {
 /// One service, in the spelling of the API or of `CloudFormation`.
 pub(super) fn service(node: &Node, loading: &mut Loading<'_>) -> Service {
     let name = node.field("serviceName").and_then(|name| name.text()).unwrap_or("service").to_owned();
-    let providers = items(node, "capacityProviderStrategy");
+    let providers = items(says(node, "capacityProviderStrategy"), "capacityProviderStrategy");
     let providers: Vec<Fact<String>> =
-        providers.iter().filter_map(|item| loading.optional(item, "capacityProvider", text)).collect();
-    let launch = loading.optional(node, "launchType", text);
+        providers.iter().filter(|item| used(item)).filter_map(|item| loading.optional(item, "capacityProvider", text)).collect();
+    let launch = loading.optional(says(node, "launchType"), "launchType", text);
     let fargate = launch.iter().chain(&providers).find(|fact| fact.value.is_ok()).cloned();
     let spot = providers.iter().find(|provider| provider.is(&"FARGATE_SPOT".to_owned())).cloned();
     Service {
-        workload: loading.optional(node, "taskDefinition", text),
+        workload: loading.optional(says(node, "taskDefinition"), "taskDefinition", text),
         rollout: rollout(node, loading),
         targets: targets(node, loading),
         fargate: fargate.map(|fact| fact.map(|name| name.starts_with("FARGATE"))),
@@ -50,6 +50,28 @@ pub(super) fn service(node: &Node, loading: &mut Loading<'_>) -> Service {
         name,
         place: node.anchor(),
     }
+}
+
+/// Where a service says that: itself, or in the task set that serves, where something else than ECS deploys it
+/// (`CodeDeploy`).
+fn says<'a>(node: &'a Node, key: &str) -> &'a Node {
+    let is_said = |node: &Node| node.field(key).is_some_and(|said| !said.is_null() && !is_empty(said));
+    let serves = |set: &&Rc<Node>| set.field("status").and_then(|status| status.text()) == Some("PRIMARY");
+    match items(node, "taskSets").iter().find(serves) {
+        Some(set) if !is_said(node) => set,
+        _ => node,
+    }
+}
+
+fn is_empty(node: &Node) -> bool {
+    matches!(&node.kind, Kind::List(items) if items.is_empty())
+}
+
+/// Whether any task may come to a capacity provider: one of no weight gets none.
+fn used(provider: &Node) -> bool {
+    let number = |key: &str| provider.field(key).map(|number| number.number());
+    let none = |key: &str| matches!(number(key), Some(Ok(0)));
+    !none("weight") || !(number("base").is_none() || none("base"))
 }
 
 fn rollout(node: &Node, loading: &mut Loading<'_>) -> Rollout {
@@ -68,7 +90,7 @@ fn rollout(node: &Node, loading: &mut Loading<'_>) -> Rollout {
 
 fn targets(node: &Node, loading: &mut Loading<'_>) -> Vec<(Fact<String>, Route)> {
     let mut targets = Vec::new();
-    for balancer in items(node, "loadBalancers") {
+    for balancer in items(says(node, "loadBalancers"), "loadBalancers") {
         // A classic load balancer has a name instead, and no target group to look at.
         let Some(group) = loading.optional(balancer, "targetGroupArn", text) else { continue };
         let route = Route {
@@ -79,7 +101,7 @@ fn targets(node: &Node, loading: &mut Loading<'_>) -> Vec<(Fact<String>, Route)>
         };
         targets.push((group, route));
     }
-    for registry in items(node, "serviceRegistries") {
+    for registry in items(says(node, "serviceRegistries"), "serviceRegistries") {
         let Some(arn) = loading.optional(registry, "registryArn", text) else { continue };
         let by = By::Dns(Err(format!("the DNS TTL of {name}: give `aws servicediscovery get-service`, or --set dns-ttl=…",
             name = arn.known().map_or("its registry", |arn| short(arn)))));
