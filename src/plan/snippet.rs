@@ -65,8 +65,14 @@ fn variables(plan: &Plan) -> Vec<(&'static str, String)> {
 }
 
 fn name(plan: &Plan) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let name: String = plan.ask.name.chars().filter(|c| fits(*c)).collect();
+    // What is pasted has to be called what it is called already.
+    let more = match plan.ask.platform {
+        Some(Platform::EcsFargate | Platform::EcsEc2) => "_",
+        Some(Platform::Compose | Platform::Nomad) => "_.",
+        _ => "",
+    };
+    let fits = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || more.contains(*c);
+    let name: String = plan.ask.name.chars().filter(fits).collect();
     if name.is_empty() { "web".to_owned() } else { name }
 }
 
@@ -215,8 +221,11 @@ fn compose(plan: &Plan) -> Snippet {
     let name = name(plan);
     let environment =
         variables(plan).iter().fold(String::new(), |text, (name, value)| format!("{text}      {name}: {value:?}\n"));
+    // What is built has no image to name.
+    let is_built = plan.ask.container.as_ref().is_some_and(|(_, image)| image.is_none());
+    let image = if is_built { String::new() } else { format!("    image: {}\n", container(plan).1) };
     let text = format!(
-        "services:\n  {name}:\n    image: {name}\n    environment:\n{environment}    stop_grace_period: {}s\n",
+        "services:\n  {name}:\n{image}    environment:\n{environment}    stop_grace_period: {}s\n",
         seconds(plan.grace.value)
     );
     Snippet { title: "compose.yaml", language: "yaml", text }
@@ -225,7 +234,8 @@ fn compose(plan: &Plan) -> Snippet {
 fn docker(plan: &Plan) -> Snippet {
     let environment =
         variables(plan).iter().fold(String::new(), |text, (name, value)| format!("{text} \\\n  -e {name}={value}"));
-    let text = format!("docker run --stop-timeout {}{environment} \\\n  {}\n", seconds(plan.grace.value), name(plan));
+    let text =
+        format!("docker run --stop-timeout {}{environment} \\\n  {}\n", seconds(plan.grace.value), container(plan).1);
     Snippet { title: "command line", language: "sh", text }
 }
 
