@@ -273,8 +273,9 @@ impl Ask {
             (check.interval.known(), check.timeout.known(), check.failures.known(), group.successes.known())
             && written
         {
-            self.check =
-                HealthCheck { interval: *interval, timeout: *timeout, unhealthy: *unhealthy, healthy: *healthy };
+            // A default that does not go with what is written is none: it would be refused.
+            let timeout = if !check.timeout.is_written() && timeout >= interval { QUICK.timeout } else { *timeout };
+            self.check = HealthCheck { interval: *interval, timeout, unhealthy: *unhealthy, healthy: *healthy };
             self.check_written = true;
         }
     }

@@ -89,8 +89,11 @@ const STEP: u64 = 5;
 pub fn plan(ask: Ask) -> Plan {
     let delay = delay(&ask);
     let drain = drain(&ask);
-    let (grace, problems) = grace(&ask, delay.value, drain.value);
+    let (grace, mut problems) = grace(&ask, delay.value, drain.value);
     let behind_groups = ask.ways.iter().any(|way| way.has_groups());
+    if behind_groups {
+        problems.extend(refused(&ask));
+    }
     let deregistration = behind_groups.then(|| deregistration(&ask, delay.value, drain.value));
     let checked = ask.ways.iter().any(|way| way.checks());
     let flips = checked && ask.flow.0 == Flow::HealthChecks;
@@ -239,6 +242,26 @@ fn grace(ask: &Ask, delay: Duration, drain: Duration) -> (Number, Vec<String>) {
     };
     let source = "the documentation of the platform; linger and kill are lameduck's".to_owned();
     (Number { value, why, source, now: ask.now.grace.clone() }, problems)
+}
+
+/// What a target group does not take of the health check.
+fn refused(ask: &Ask) -> Option<String> {
+    let HealthCheck { interval, timeout, unhealthy, healthy } = ask.check;
+    let whole_within =
+        |time: Duration, least: u64, most: u64| time.subsec_nanos() == 0 && (least..=most).contains(&time.as_secs());
+    let by_alb = ask.by(Way::Alb);
+    let below = if by_alb { timeout < interval } else { timeout <= interval };
+    let counts = [unhealthy, healthy].iter().all(|count| (2..=10).contains(count));
+    if whole_within(interval, 5, 300) && whole_within(timeout, 2, 120) && below && counts {
+        return None;
+    }
+    let (who, than) = if by_alb { ("an ALB", "shorter than it") } else { ("an NLB", "not longer than it") };
+    Some(format!(
+        "{who} takes whole seconds: an interval from 5 to 300, a time-out from 2 to 120 and {than}, thresholds from 2 to 10. \
+         Interval {}, time-out {}, unhealthy after {unhealthy} and healthy after {healthy} are refused",
+        seconds(interval),
+        seconds(timeout)
+    ))
 }
 
 /// What has to give way, the cheapest first.

@@ -140,3 +140,33 @@ fn how_requests_come_has_to_be_known() {
     let kubernetes = Flags { platform: Some(Platform::Kubernetes), ..Flags::default() };
     assert_eq!(ask::of_flags(&kubernetes, &given, None).unwrap().ways, [Way::KubeProxy]);
 }
+
+#[test]
+fn what_a_target_group_does_not_take_is_not_proposed() {
+    let refused = |way: Way, interval: u64, timeout: u64, threshold: u64| {
+        let millis = Duration::from_millis;
+        let plan = planned(Some(Platform::EcsFargate), &[way], &[], |flags| {
+            (flags.interval, flags.timeout, flags.threshold) =
+                (Some(millis(interval)), Some(millis(timeout)), Some(threshold));
+        });
+        plan.problems.iter().any(|problem| problem.contains("refused"))
+    };
+    for (way, interval, timeout, threshold, is) in [
+        (Way::Alb, 5000, 4000, 2, false),
+        (Way::Alb, 5000, 5000, 2, true),
+        (Way::Nlb, 10_000, 10_000, 2, false),
+        (Way::Nlb, 10_000, 11_000, 2, true),
+        (Way::Alb, 300_000, 120_000, 10, false),
+        (Way::Alb, 301_000, 120_000, 2, true),
+        (Way::Alb, 300_000, 121_000, 2, true),
+        (Way::Alb, 4000, 2000, 2, true),
+        (Way::Alb, 5000, 1000, 2, true),
+        (Way::Alb, 5500, 2000, 2, true),
+        (Way::Alb, 5000, 2500, 2, true),
+        (Way::Alb, 5000, 2000, 1, true),
+        (Way::Alb, 5000, 2000, 11, true),
+        (Way::Haproxy, 1000, 1000, 1, false),
+    ] {
+        assert_eq!(refused(way, interval, timeout, threshold), is, "{} {interval} {timeout} {threshold}", way.name());
+    }
+}
