@@ -26,7 +26,8 @@ const LEAST: Duration = Duration::from_secs(5);
 
 fn check(case: &Case<'_>) -> Verdict {
     let Some(sidecar) = case.workload.containers.iter().find(|container| container.sidecar) else { return holds() };
-    if case.platform() != Platform::Kubernetes || case.lameduck().is_none() {
+    // A sidecar is not what it is stopped after.
+    if case.platform() != Platform::Kubernetes || case.lameduck().is_none() || case.container.sidecar {
         return holds();
     }
     let (pre_stop, delay, drain, grace) =

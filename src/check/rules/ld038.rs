@@ -21,7 +21,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(case: &Case<'_>) -> Verdict {
-    if case.lameduck().is_none() {
+    // A sidecar hears of the stop when the others are gone: it has no peer to outlast.
+    if case.lameduck().is_none() || case.container.sidecar {
         return holds();
     }
     let (pre_stop, delay) = (&case.container.pre_stop, case.delay());
