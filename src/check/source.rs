@@ -1,5 +1,6 @@
 //! The files that are checked: their text, and places in it.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,7 @@ const MOST_FILES: usize = 20_000;
 const DEEPEST: usize = 32;
 
 /// The files meant by `arguments`: files as they are, directories by what in them looks like a
-/// deployment's, sorted. The flag says whether a file was named itself.
+/// deployment's, sorted. The flag says whether a file was named itself. One that is meant twice is there once.
 pub fn find(arguments: &[PathBuf], problems: &mut Vec<Problem>) -> Vec<(PathBuf, bool)> {
     let mut found = Vec::new();
     for argument in arguments {
@@ -67,12 +68,22 @@ pub fn find(arguments: &[PathBuf], problems: &mut Vec<Problem>) -> Vec<(PathBuf,
             found.push((argument.clone(), true));
         }
     }
+    let named: BTreeSet<String> = found.iter().filter(|(_, named)| *named).map(|(path, _)| normal(path)).collect();
+    let mut seen = BTreeSet::new();
+    found.retain(|(path, _)| seen.insert(normal(path)));
+    for (path, is_named) in &mut found {
+        *is_named = named.contains(&normal(path));
+    }
     if found.len() > MOST_FILES {
         let message = format!("{} files are more than the {MOST_FILES} that are read at once", found.len());
         problems.push(Problem { file: shown(&found[MOST_FILES].0), line: None, message });
         found.truncate(MOST_FILES);
     }
     found
+}
+
+fn normal(path: &Path) -> String {
+    super::image::normal_path(&shown(path))
 }
 
 fn walk(directory: &Path, depth: usize, found: &mut Vec<(PathBuf, bool)>, problems: &mut Vec<Problem>) {
@@ -198,6 +209,24 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_meant_twice_is_read_once() {
+        let directory = std::env::temp_dir().join(format!("lameduck-find-{}", std::process::id()));
+        let inner = directory.join("in");
+        std::fs::create_dir_all(&inner).unwrap();
+        for name in ["a.yaml", "b.yaml", "c.txt"] {
+            std::fs::write(inner.join(name), "").unwrap();
+        }
+        let mut problems = Vec::new();
+        let arguments = [inner.clone(), inner.join("./b.yaml"), inner.join("../in/c.txt"), inner.clone()];
+        let found = find(&arguments, &mut problems);
+        std::fs::remove_dir_all(&directory).unwrap();
+        let found: Vec<(String, bool)> = found.into_iter().map(|(path, named)| (normal(&path), named)).collect();
+        let wanted = [("a.yaml", false), ("b.yaml", true), ("c.txt", true)];
+        assert_eq!(found, wanted.map(|(name, named)| (normal(&inner.join(name)), named)));
+        assert!(problems.is_empty());
+    }
 
     #[test]
     fn lines_and_columns_count_from_one_and_in_characters() {
