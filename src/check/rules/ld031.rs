@@ -19,7 +19,15 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-const BARE: [&str; 3] = ["distroless", "scratch", "chainguard"];
+/// What is called so has a shell, whoever made it.
+const WITH_SHELL: [&str; 4] = ["debug", "-dev", "busybox", "wolfi-base"];
+
+/// Whether an image is known to have no shell: by a word of its name or tag, not by some letters of it.
+fn is_bare(image: &str) -> bool {
+    let mut words = image.split(|c: char| !c.is_ascii_alphanumeric());
+    let bare = image == "scratch" || words.any(|word| word == "distroless") || image.split('/').any(|part| part == "chainguard");
+    bare && !WITH_SHELL.iter().any(|shell| image.contains(shell))
+}
 
 fn check(case: &Case<'_>) -> Verdict {
     let Some(program) = &case.container.pre_stop_program else { return holds() };
@@ -29,8 +37,8 @@ fn check(case: &Case<'_>) -> Verdict {
         return holds();
     }
     let container = case.container;
-    let is_bare = |image: &&Fact<String>| image.known().is_some_and(|text| BARE.iter().any(|bare| text.contains(bare)));
-    let Some(image) = container.image.iter().chain(&container.base).find(is_bare) else {
+    let bare = |image: &&Fact<String>| image.known().is_some_and(|text| is_bare(text));
+    let Some(image) = container.image.iter().chain(&container.base).find(bare) else {
         return match &container.image {
             None if container.base.is_none() => Err(Needs::one(format!("the image of {}", container.name))),
             image => image.as_ref().map_or_else(holds, |image| one(image).map(|_| Vec::new())),
@@ -39,4 +47,28 @@ fn check(case: &Case<'_>) -> Verdict {
     let text = one(image)?;
     let message = format!("the hook runs {name}, which {text} does not have: nothing is waited for");
     Broken::new(Severity::Warning, message).with(program).with(image).found()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_bare;
+
+    #[test]
+    fn an_image_without_a_shell_is_told_by_a_part_of_its_name() {
+        for (image, bare) in [
+            ("scratch", true),
+            ("gcr.io/distroless/static:nonroot", true),
+            ("gcr.io/distroless/java17-debian12@sha256:0123", true),
+            ("registry:5000/distroless-python:3", true),
+            ("cgr.dev/chainguard/nginx:latest", true),
+            ("gcr.io/distroless/java17-debian12:debug", false),
+            ("cgr.dev/chainguard/python:latest-dev", false),
+            ("cgr.dev/chainguard/busybox", false),
+            ("acme/scratchpad:1", false),
+            ("acme/from-scratch:1", false),
+            ("acme/web:1.2-distroless", true),
+        ] {
+            assert_eq!(is_bare(image), bare, "{image}");
+        }
+    }
 }
