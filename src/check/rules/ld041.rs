@@ -3,6 +3,7 @@
 use super::{Broken, Over, Rule, Severity, Verdict, holds, one};
 use crate::check::case::Case;
 use crate::check::fact::{Fact, seconds};
+use crate::core::duration;
 
 pub(super) const RULE: Rule = Rule {
     id: "LD041",
@@ -29,13 +30,16 @@ fn check(case: &Case<'_>) -> Verdict {
     let delay = case.delay();
     let d = one(&delay)?;
     let words = &case.container.launch.words;
-    for word in words.iter().filter(|_| !d.is_zero()) {
-        let Some((name, value)) = word.text.split_once('=') else { continue };
+    for (at, word) in words.iter().enumerate().filter(|_| !d.is_zero()) {
+        // The value is behind a `=`, or the next word.
+        let next = || words.get(at + 1).map(|next| (word.text.as_str(), next.text.as_str(), next.place));
+        let pair = word.text.split_once('=').map(|(name, value)| (name, value, word.place)).or_else(next);
+        let Some((name, value, place)) = pair.filter(|(name, ..)| name.starts_with('-')) else { continue };
         let name = name.trim_start_matches('-');
         let lower = name.to_ascii_lowercase();
         let own = OPTIONS.iter().any(|option| lower.ends_with(option)) && !lower.starts_with("post-");
-        if own && !matches!(value, "0" | "0s") {
-            let cited = Fact::written(name, value.to_owned(), word.place);
+        if own && !duration::parse(value).is_ok_and(|time| time.is_zero()) {
+            let cited = Fact::written(name, value.to_owned(), place);
             let message = format!("the stop waits twice for the same thing: D {} and {name} {value}", seconds(d));
             return Broken::new(Severity::Warning, message).with(&delay).with(&cited).found();
         }
