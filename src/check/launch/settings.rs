@@ -25,6 +25,8 @@ pub struct Settings {
     pub hooks: Duration,
     /// Ends the delay early after so much silence; `None` = off.
     pub quiet: Option<Fact<Duration>>,
+    /// The ports whose traffic counts; `None` = those that the server listens on.
+    pub watched: Option<Fact<Vec<u64>>>,
     /// The signal that the server is sent.
     pub stop_signal: Fact<StopSignal>,
     /// The signals that begin a stop.
@@ -82,6 +84,7 @@ impl Reader<'_> {
             linger: self.fact("linger", policy.linger_after_stop()),
             hooks,
             quiet: self.duration("quiet"),
+            watched: self.text("watch-port").map(|fact| fact.map(|ports| numbers(&ports))),
             stop_signal: self.fact("stop-signal", policy.stop_signal),
             stop_on: self.fact("stop-on", policy.stop_on),
             map_exit: policy.map_exit.clone(),
@@ -186,6 +189,11 @@ const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
 fn port(address: &str) -> Result<u64, String> {
     let digits = address.rsplit(':').next().unwrap_or(address);
     digits.parse().map_err(|_| format!("{address:?} names no port"))
+}
+
+/// The numbers of a list such as `80,443`.
+fn numbers(list: &str) -> Vec<u64> {
+    list.split(',').filter_map(|number| number.trim().parse().ok()).collect()
 }
 
 // === impl Fact ===

@@ -33,10 +33,11 @@ fn check(case: &Case<'_>) -> Verdict {
         return Broken::new(Severity::Error, message).fix("shorten the quiet time").with(quiet).with(&delay).found();
     }
     let own = settings.health_port.as_ref().and_then(|port| port.known());
+    let watched = settings.watched.as_ref().and_then(|ports| ports.known());
     let groups = case.groups()?;
     let probes = groups.iter().map(|group| &group.check).chain(&case.container.readiness).chain(&case.container.liveness);
     let mut broken = Vec::new();
-    for probe in probes.filter(|probe| reaches(probe, own)) {
+    for probe in probes.filter(|probe| reaches(probe, own, watched)) {
         let [i] = all([&probe.interval])?;
         if q <= i {
             let message = format!(
@@ -49,10 +50,14 @@ fn check(case: &Case<'_>) -> Verdict {
     Ok(broken)
 }
 
-/// Whether a check asks the server, not lameduck. A command may ask anything, or nothing over the network.
-fn reaches(probe: &Probe, own: Option<&u64>) -> bool {
+/// Whether a check asks the server, not lameduck, at a port whose traffic counts. A command may ask anything,
+/// or nothing over the network.
+fn reaches(probe: &Probe, own: Option<&u64>, watched: Option<&Vec<u64>>) -> bool {
     match &probe.asks {
-        Asks::Http { port, .. } | Asks::Connect(port) => own.is_none() || port.known() != own,
+        Asks::Http { port, .. } | Asks::Connect(port) => {
+            let counts = watched.is_none_or(|watched| port.known().is_none_or(|port| watched.contains(port)));
+            counts && (own.is_none() || port.known() != own)
+        }
         Asks::Command(_) => false,
     }
 }
