@@ -1,7 +1,7 @@
 //! What a container runs: which init, shell or wrapper is PID 1, whether lameduck is there and with what
 //! settings, and which program all that is for.
 
-mod script;
+pub(in crate::check) mod script;
 mod settings;
 mod shell;
 

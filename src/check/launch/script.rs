@@ -5,40 +5,41 @@ use super::Word;
 use crate::check::expand::{Dialect, Value, expand};
 use crate::check::fact::Origin;
 use crate::check::model::Variable;
+use crate::check::source::Place;
 use crate::check::words::split as split_words;
 use std::ops::Range;
 
 /// One simple command.
-pub(super) struct Command<'a> {
+pub(in crate::check) struct Command<'a> {
     /// Its text.
-    text: &'a str,
+    pub(in crate::check) text: &'a str,
     /// Whether it is put into the background.
-    pub(super) background: bool,
+    pub(in crate::check) background: bool,
     /// Whether it is a part of a pipe. That is not taken apart: which side is the server nobody can tell.
-    pub(super) piped: bool,
+    pub(in crate::check) piped: bool,
     /// Whether it stands in a condition, a loop, a function or a subshell, or ends one.
-    pub(super) nested: bool,
+    pub(in crate::check) nested: bool,
 }
 
 /// What the words of a command come to.
-pub(super) struct Expanded {
+pub(in crate::check) struct Expanded {
     /// The words. One that is not known stands there as it is written.
-    pub(super) words: Vec<Word>,
+    pub(in crate::check) words: Vec<Word>,
     /// Those that are not known, each with why.
-    pub(super) open: Vec<(String, String)>,
+    pub(in crate::check) open: Vec<(String, String)>,
 }
 
 /// The variables of a shell.
-pub(super) struct Scope<'a> {
+pub(in crate::check) struct Scope<'a> {
     environment: &'a [Variable],
     own: Vec<Variable>,
-    script: &'a Word,
+    place: Place,
     /// The words behind the script: `$@`.
     arguments: &'a [Word],
 }
 
 /// The commands of a script in their order. Quotes, comments and `$(…)` are respected.
-pub(super) fn commands(script: &str) -> Vec<Command<'_>> {
+pub(in crate::check) fn commands(script: &str) -> Vec<Command<'_>> {
     let mut nesting = Nesting(Vec::new());
     let split = split(script).into_iter().map(|(text, background, piped)| (text.trim(), background, piped));
     let written = split.filter(|(text, ..)| !text.is_empty());
@@ -145,7 +146,7 @@ impl<'a> Command<'a> {
     }
 
     /// What it puts in the place of the shell; `None` = nothing.
-    pub(super) fn exec(&self) -> Option<&'a str> {
+    pub(in crate::check) fn exec(&self) -> Option<&'a str> {
         let rest = self.program().strip_prefix("exec").filter(|rest| rest.starts_with(char::is_whitespace))?;
         let mut words = ranges(rest).into_iter();
         let mut first = words.next()?;
@@ -162,18 +163,18 @@ impl<'a> Command<'a> {
     }
 
     /// What it runs.
-    pub(super) fn runs(&self) -> &'a str {
+    pub(in crate::check) fn runs(&self) -> &'a str {
         self.exec().unwrap_or_else(|| self.program())
     }
 
     /// Whether it only waits for another.
-    pub(super) fn bides(&self) -> bool {
+    pub(in crate::check) fn bides(&self) -> bool {
         let program = self.program();
         program.is_empty() || program.split_whitespace().next().is_some_and(|first| BIDES.contains(&first))
     }
 
     /// Whether it says what is done on a signal.
-    pub(super) fn traps(&self) -> bool {
+    pub(in crate::check) fn traps(&self) -> bool {
         self.program().starts_with("trap ")
     }
 }
@@ -181,13 +182,13 @@ impl<'a> Command<'a> {
 // === impl Scope ===
 
 impl<'a> Scope<'a> {
-    pub(super) fn new(environment: &'a [Variable], script: &'a Word, arguments: &'a [Word]) -> Self {
-        Self { environment, own: Vec::new(), script, arguments }
+    pub(in crate::check) fn new(environment: &'a [Variable], place: Place, arguments: &'a [Word]) -> Self {
+        Self { environment, own: Vec::new(), place, arguments }
     }
 
     /// Takes in what commands set, the last of them being what the script ends as; returned is what that one
     /// finds in its environment.
-    pub(super) fn set(&mut self, commands: &[Command<'_>]) -> Vec<Variable> {
+    pub(in crate::check) fn set(&mut self, commands: &[Command<'_>]) -> Vec<Variable> {
         let mut exported = Vec::new();
         for (at, command) in commands.iter().enumerate() {
             let text = command.simple();
@@ -210,7 +211,7 @@ impl<'a> Scope<'a> {
                     expand(value, Dialect::Shell, &|name| self.value(name)).map(|expanded| expanded.text)
                 };
                 let is_there = self.environment.iter().any(|variable| variable.name == name);
-                let place = self.script.place;
+                let place = self.place;
                 let variable = Variable { name: name.to_owned(), value, place, origin: Origin::Written };
                 // What is exported already stays so.
                 exported.extend((exports || is_there).then(|| variable.clone()));
@@ -221,9 +222,9 @@ impl<'a> Scope<'a> {
     }
 
     /// The words of a command, with the variables put in.
-    pub(super) fn words(&self, command: &str) -> Expanded {
+    pub(in crate::check) fn words(&self, command: &str) -> Expanded {
         let (mut words, mut open) = (Vec::new(), Vec::new());
-        let word = |text: &str| Word { text: text.to_owned(), place: self.script.place };
+        let word = |text: &str| Word { text: text.to_owned(), place: self.place };
         let written = split_words(command);
         let all: Vec<Range<usize>> = written.iter().map(|(_, range)| range.clone()).collect();
         let kept = without_redirections(command, all);

@@ -67,7 +67,7 @@ fn in_string(shell: &str, script: &Word, arguments: &[Word], environment: &[Vari
     // Where the script waits in the end, it waits for what it has started.
     let started = commands.iter().find(|command| command.background).filter(|_| last.bides());
     let subject = started.or_else(|| commands.iter().rev().find(|command| !command.runs().is_empty())).unwrap_or(last);
-    let mut scope = Scope::new(environment, script, arguments);
+    let mut scope = Scope::new(environment, script.place, arguments);
     let sets = scope.set(&commands);
     let Expanded { words, open } = scope.words(subject.runs());
     Found { kind, words, sets, open, branches: false }

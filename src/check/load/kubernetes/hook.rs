@@ -1,18 +1,23 @@
 //! What a preStop hook takes, as far as that can be seen: the time it sleeps.
 
 use crate::check::fact::Fact;
+use crate::check::launch::script::{Scope, commands};
 use crate::check::load::{Loading, seconds, text};
-use crate::check::model::Container;
+use crate::check::model::{Container, Variable};
+use crate::check::source::Place;
 use crate::check::tree::Node;
 use std::time::Duration;
 
 const NAME: &str = "preStop";
 
 /// Commands that take no time worth counting.
-const QUICK: [&str; 18] = [
-    "echo", "printf", "true", ":", "date", "touch", "rm", "kill", "pkill", "killall", "set", "exec", "cd", "export",
-    "sync", "wait", "trap", "nginx",
+const QUICK: [&str; 19] = [
+    "echo", "printf", "true", ":", "date", "touch", "rm", "kill", "pkill", "killall", "set", "exec", "exit", "cd",
+    "export", "sync", "wait", "trap", "tee",
 ];
+
+/// Servers whose own program sends a signal to the one that runs, with this option.
+const SIGNALLING: [(&str, &str); 4] = [("nginx", "-s"), ("openresty", "-s"), ("apachectl", "-k"), ("apache2ctl", "-k")];
 
 /// Reads a hook into the container: how long it takes, and which program it runs.
 pub(super) fn read(node: &Node, container: &mut Container, loading: &mut Loading<'_>) {
@@ -36,7 +41,7 @@ pub(super) fn read(node: &Node, container: &mut Container, loading: &mut Loading
             (Some(word), _) => word.place,
             (None, _) => command.anchor(),
         };
-        container.pre_stop = match takes(&words) {
+        container.pre_stop = match takes(&words, &container.environment, place) {
             Ok(time) => Fact::written(NAME, time, place),
             Err(why) => Fact::unknown(NAME, why, Some(place)),
         };
@@ -48,31 +53,51 @@ pub(super) fn read(node: &Node, container: &mut Container, loading: &mut Loading
 }
 
 /// The time that a command takes; unknown when there is more in it than sleeping and what is quick.
-fn takes(words: &[&str]) -> Result<Duration, String> {
+fn takes(words: &[&str], environment: &[Variable], place: Place) -> Result<Duration, String> {
     let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let (first, rest) = words.split_first().ok_or("what the preStop hook runs: its command is empty")?;
     if matches!(base(first).as_str(), "sh" | "bash" | "ash" | "dash" | "busybox") {
         let option = rest.iter().position(|word| word.starts_with('-') && word.contains('c'));
         if let Some(script) = option.and_then(|at| rest.get(at + 1)) {
-            return script_takes(script);
+            return script_takes(script, environment, place);
         }
     }
     command_takes(words)
 }
 
 /// The sleeps of a script together. A loop or a condition is beyond this.
-fn script_takes(script: &str) -> Result<Duration, String> {
+fn script_takes(script: &str, environment: &[Variable], place: Place) -> Result<Duration, String> {
+    let commands = commands(script);
+    let mut scope = Scope::new(environment, place, &[]);
+    scope.set(&commands);
     let mut total = Duration::ZERO;
-    for command in script.split([';', '\n', '&', '|']).map(str::trim).filter(|command| !command.is_empty()) {
-        let words: Vec<&str> = command.split_whitespace().collect();
-        total += command_takes(&words)?;
+    for command in &commands {
+        if command.nested {
+            return Err(unknown(command.text));
+        }
+        // Of a pipe all run at once; there is hardly one that sleeps.
+        let runs = command.runs();
+        let parts: Vec<&str> = if command.piped { runs.split('|').collect() } else { vec![runs] };
+        for part in parts {
+            let words = scope.words(part).words;
+            let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+            if !words.is_empty() {
+                total += command_takes(&words)?;
+            }
+        }
+        if command.exec().is_some() {
+            break;
+        }
     }
     Ok(total)
 }
 
+fn unknown(shown: &str) -> String {
+    format!("how long the preStop hook takes: `{shown}` takes as long as it takes")
+}
+
 fn command_takes(words: &[&str]) -> Result<Duration, String> {
-    let shown = words.join(" ");
-    let unknown = || format!("how long the preStop hook takes: `{shown}` takes as long as it takes");
+    let unknown = || unknown(&words.join(" "));
     let (first, rest) = words.split_first().ok_or_else(unknown)?;
     let name = first.rsplit('/').next().unwrap_or(first);
     if name == "exec" && !rest.is_empty() {
@@ -80,10 +105,10 @@ fn command_takes(words: &[&str]) -> Result<Duration, String> {
     }
     if name != "sleep" {
         // A server that is started is none; one that is sent a signal is.
-        let signals = name != "nginx" || rest.contains(&"-s");
-        return if QUICK.contains(&name) && signals { Ok(Duration::ZERO) } else { Err(unknown()) };
+        let signals = SIGNALLING.iter().any(|(server, option)| *server == name && rest.contains(option));
+        return if QUICK.contains(&name) || signals { Ok(Duration::ZERO) } else { Err(unknown()) };
     }
-    let times: Option<Vec<Duration>> = rest.iter().map(|word| time(word.trim_matches(['"', '\'']))).collect();
+    let times: Option<Vec<Duration>> = rest.iter().map(|word| time(word)).collect();
     times.filter(|times| !times.is_empty()).map(|times| times.iter().sum()).ok_or_else(unknown)
 }
 
@@ -103,6 +128,15 @@ fn time(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::fact::Origin;
+    use crate::check::source::{Source, Sources};
+
+    fn taken(words: &[&str]) -> Result<Duration, String> {
+        let file = Sources::default().add(Source::new("a".to_owned(), String::new()));
+        let place = Place { file, start: 0, end: 0 };
+        let time = Variable { name: "TIME".to_owned(), value: Ok("8".to_owned()), place, origin: Origin::Written };
+        takes(words, &[time], place)
+    }
 
     #[test]
     fn a_hook_takes_what_it_sleeps() {
@@ -117,8 +151,15 @@ mod tests {
             (&["sh", "-c", "exec sleep 7"], 7.0),
             (&["sh", "-c", "sleep 2\nsleep 3\n"], 5.0),
             (&["sh", "-c", "kill -QUIT 1"], 0.0),
+            (&["sh", "-c", "sleep 15; exit 0"], 15.0),
+            (&["sh", "-c", "sleep 15 # till all know; at least"], 15.0),
+            (&["sh", "-c", "echo 'going; down' && sleep 4 2>/dev/null || true"], 4.0),
+            (&["sh", "-c", "sleep \"$TIME\" && kill -QUIT $(pidof nginx)"], 8.0),
+            (&["sh", "-c", "N=3; sleep $N ${NONE:-4}"], 7.0),
+            (&["sh", "-c", "apachectl -k graceful-stop; sleep 1"], 1.0),
+            (&["sh", "-c", "echo 'a | b'; echo down | tee /log; exec sleep 2; /never"], 2.0),
         ] {
-            assert_eq!(takes(words).map(|time| time.as_secs_f64()), Ok(seconds), "{words:?}");
+            assert_eq!(taken(words).map(|time| time.as_secs_f64()), Ok(seconds), "{words:?}");
         }
     }
 
@@ -133,10 +174,12 @@ mod tests {
             &["sleep", "-1"],
             &["sleep"],
             &["sh", "-c", "nginx"],
+            &["sh", "-c", "if a; then sleep 1; fi"],
+            &["sh", "-c", "sleep $(cat time)"],
             &["sh", "script.sh"],
             &[],
         ] {
-            assert!(takes(words).is_err(), "{words:?}");
+            assert!(taken(words).is_err(), "{words:?}");
         }
     }
 }
