@@ -14,6 +14,7 @@ use super::fact::Fact;
 use super::model::{Container, Variable, Word};
 use super::source::Place;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// What a container runs.
 #[derive(Clone, Debug)]
@@ -120,18 +121,18 @@ pub fn read(container: &Container) -> Launch {
         front: Vec::new(),
         lameduck: None,
         unresolved: None,
-        open: Vec::new(),
-        branches: false,
+        open: BTreeMap::new(),
+        blind: None,
     };
     let rest = reader.walk(words);
-    let branches = reader.branches.then(|| format!("which of its branches the script of {} runs", container.name));
-    missing = missing.or_else(|| branches.clone());
+    let blind = reader.blind.take();
+    missing = missing.or_else(|| blind.clone());
     let meant = container.environment.iter().find(|variable| variable.name.starts_with(PREFIX));
     let mut assumed = None;
     let lameduck = match (reader.lameduck.take().filter(|_| reader.unresolved.is_none()), meant, &missing) {
         // One of its own words is a variable that is only known later.
         (None, ..) if reader.unresolved.is_some() => Err(reader.unresolved.clone().unwrap_or_default()),
-        (None, ..) if branches.is_some() => Err(branches.unwrap_or_default()),
+        (None, ..) if blind.is_some() => Err(blind.unwrap_or_default()),
         (Some(settings), ..) => Ok(Some(settings)),
         // Flags beat variables, and of these words nobody knows whether they are flags.
         (None, _, Some(why)) if container.entrypoint.as_ref().is_some_and(|entry| entry.words.is_err()) => {
@@ -169,9 +170,9 @@ struct Reader<'a> {
     /// Why lameduck's own words are not known, although it is there.
     unresolved: Option<String>,
     /// The words of scripts that are not known, each with why.
-    open: Vec<(String, String)>,
-    /// Whether a script runs one thing or another.
-    branches: bool,
+    open: BTreeMap<String, String>,
+    /// Why nothing is known of what a script runs.
+    blind: Option<String>,
 }
 
 /// What a script of the official images of httpd and php puts in its own place: `httpd-foreground`.
@@ -190,7 +191,7 @@ impl Reader<'_> {
     /// Why a word is not known yet: a script makes it, or it names a variable, as Kubernetes puts it in, whose
     /// value is not.
     fn unresolved(&self, word: &Word) -> Option<String> {
-        if let Some((_, why)) = self.open.iter().find(|(text, _)| *text == word.text) {
+        if let Some(why) = self.open.get(&word.text) {
             return Some(why.clone());
         }
         let is_in = |variable: &&Variable| word.text.contains(&format!("$({})", variable.name));
@@ -220,7 +221,7 @@ impl Reader<'_> {
                 (FrontKind::Init, after_options(&words, &["-p", "-e", "-r", "--rewrite"]))
             } else if let Some(found) = shell::read(name, &words, &self.container.environment) {
                 self.open.extend(found.open);
-                self.branches |= found.branches;
+                self.blind = found.blind.map(|blind| blind.why(&self.container.name)).or(self.blind.take());
                 if !found.sets.is_empty() {
                     self.container.to_mut().environment.extend(found.sets);
                 }

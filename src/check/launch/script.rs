@@ -7,6 +7,7 @@ use crate::check::fact::Origin;
 use crate::check::model::Variable;
 use crate::check::source::Place;
 use crate::check::words::split as split_words;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// One simple command.
@@ -32,11 +33,15 @@ pub(in crate::check) struct Expanded {
 /// The variables of a shell.
 pub(in crate::check) struct Scope<'a> {
     environment: &'a [Variable],
-    own: Vec<Variable>,
+    own: BTreeMap<String, Variable>,
+    left: usize,
     place: Place,
     /// The words behind the script: `$@`.
     arguments: &'a [Word],
 }
+
+/// A longer script is not looked at, nor one whose variables come to more: a few lines could make any number.
+pub(in crate::check) const MOST: usize = 64 * 1024;
 
 /// The commands of a script in their order. Quotes, comments and `$(…)` are respected.
 pub(in crate::check) fn commands(script: &str) -> Vec<Command<'_>> {
@@ -159,7 +164,7 @@ impl<'a> Command<'a> {
         }
         let rest = rest.get(first.start..)?;
         // `exec 2>&1` only turns the shell's own output elsewhere.
-        (!self.piped && !without_redirections(rest, ranges(rest)).is_empty()).then_some(rest)
+        (!self.piped && !without_redirections(rest, split_words(rest)).is_empty()).then_some(rest)
     }
 
     /// What it runs.
@@ -183,7 +188,7 @@ impl<'a> Command<'a> {
 
 impl<'a> Scope<'a> {
     pub(in crate::check) fn new(environment: &'a [Variable], place: Place, arguments: &'a [Word]) -> Self {
-        Self { environment, own: Vec::new(), place, arguments }
+        Self { environment, own: BTreeMap::new(), left: MOST, place, arguments }
     }
 
     /// Takes in what commands set, the last of them being what the script ends as; returned is what that one
@@ -208,14 +213,15 @@ impl<'a> Scope<'a> {
                 let value = if command.nested {
                     Err("the script sets it under a condition".to_owned())
                 } else {
-                    expand(value, Dialect::Shell, &|name| self.value(name)).map(|expanded| expanded.text)
+                    let expanded = expand(value, Dialect::Shell, &|name| self.value(name));
+                    expanded.and_then(|expanded| spend(&mut self.left, &expanded.text).map(|()| expanded.text))
                 };
                 let is_there = self.environment.iter().any(|variable| variable.name == name);
                 let place = self.place;
                 let variable = Variable { name: name.to_owned(), value, place, origin: Origin::Written };
                 // What is exported already stays so.
                 exported.extend((exports || is_there).then(|| variable.clone()));
-                self.own.push(variable);
+                self.own.insert(name.to_owned(), variable);
             }
         }
         exported
@@ -223,20 +229,19 @@ impl<'a> Scope<'a> {
 
     /// The words of a command, with the variables put in.
     pub(in crate::check) fn words(&self, command: &str) -> Expanded {
-        let (mut words, mut open) = (Vec::new(), Vec::new());
+        let (mut words, mut open, mut left) = (Vec::new(), Vec::new(), MOST);
         let word = |text: &str| Word { text: text.to_owned(), place: self.place };
-        let written = split_words(command);
-        let all: Vec<Range<usize>> = written.iter().map(|(_, range)| range.clone()).collect();
-        let kept = without_redirections(command, all);
-        for (text, range) in written.into_iter().filter(|(_, range)| kept.contains(range)) {
+        for (text, range) in without_redirections(command, split_words(command)) {
             let raw = &command[range];
             let quoted = raw.contains(['"', '\'', '\\']);
             if matches!(raw.trim_matches('"'), "$@" | "${@}" | "$*") {
-                words.extend(self.arguments.iter().cloned());
+                let fits = |argument: &&Word| spend(&mut left, &argument.text).is_ok();
+                words.extend(self.arguments.iter().take_while(fits).cloned());
             } else if !raw.contains(['$', '`']) {
                 words.push(word(&text));
             } else {
-                match expand(raw, Dialect::Shell, &|name| self.value(name)) {
+                let expanded = expand(raw, Dialect::Shell, &|name| self.value(name));
+                match expanded.and_then(|expanded| spend(&mut left, &expanded.text).map(|()| expanded)) {
                     Ok(expanded) if quoted => words.push(word(&expanded.text)),
                     // Without quotes a value may be several words, or none.
                     Ok(expanded) => words.extend(expanded.text.split_whitespace().map(word)),
@@ -251,13 +256,20 @@ impl<'a> Scope<'a> {
     }
 
     fn find(&self, name: &str) -> Option<&Variable> {
-        self.own.iter().rev().chain(self.environment.iter().rev()).find(|variable| variable.name == name)
+        self.own.get(name).or_else(|| self.environment.iter().rev().find(|variable| variable.name == name))
     }
 
     fn value(&self, name: &str) -> Value {
         let known = self.find(name).and_then(|variable| variable.value.clone().ok());
         known.map_or(Value::Open, |value| Value::Known(value, false))
     }
+}
+
+/// Takes a text from what is left to be made.
+fn spend(left: &mut usize, text: &str) -> Result<(), String> {
+    let rest = left.checked_sub(text.len() + 1).ok_or("the script's variables come to more than is looked at")?;
+    *left = rest;
+    Ok(())
 }
 
 /// A text behind the words at its beginning that are such.
@@ -279,9 +291,9 @@ fn assignment(word: &str) -> Option<(&str, &str)> {
 }
 
 /// The words that are not about where the output goes: `2>&1`, `> file`.
-fn without_redirections(command: &str, words: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn without_redirections(command: &str, words: Vec<(String, Range<usize>)>) -> Vec<(String, Range<usize>)> {
     let mut target = false;
-    let keeps = |range: &Range<usize>| {
+    let keeps = |(_, range): &(String, Range<usize>)| {
         let raw = command.get(range.clone()).unwrap_or_default();
         let is_target = std::mem::take(&mut target);
         let bare = raw.trim_start_matches(|c: char| c.is_ascii_digit());

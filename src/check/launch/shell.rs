@@ -1,6 +1,6 @@
 //! Shells and scripts as PID 1: what a script in a string says about who gets the signal.
 
-use super::script::{Command, Expanded, Scope, commands};
+use super::script::{Command, Expanded, MOST, Scope, commands};
 use super::{FrontKind, Word};
 use crate::check::model::Variable;
 
@@ -16,8 +16,17 @@ pub(super) struct Found {
     pub(super) sets: Vec<Variable>,
     /// Those of the words that are not known, each with why.
     pub(super) open: Vec<(String, String)>,
-    /// Whether it runs one thing or another: nobody knows which.
-    pub(super) branches: bool,
+    /// Why nothing is known of what it runs.
+    pub(super) blind: Option<Blind>,
+}
+
+/// Why nothing is known of what a script runs.
+#[derive(Clone, Copy)]
+pub(super) enum Blind {
+    /// One thing or another.
+    Branches,
+    /// It is too long to be looked at.
+    Long,
 }
 
 /// What a shell or a script at the beginning of the words does with what is behind it.
@@ -50,6 +59,9 @@ pub(super) fn read(name: &str, words: &[Word], environment: &[Variable]) -> Opti
 
 /// What a script in a string does with its own process.
 fn in_string(shell: &str, script: &Word, arguments: &[Word], environment: &[Variable]) -> Found {
+    if script.text.len() > MOST {
+        return Found { blind: Some(Blind::Long), ..Found::of(FrontKind::Exec, Vec::new()) };
+    }
     let mut commands = commands(&script.text);
     // What stands behind an `exec` is never reached.
     let end = commands.iter().position(|command| !command.nested && !command.background && command.exec().is_some());
@@ -57,7 +69,7 @@ fn in_string(shell: &str, script: &Word, arguments: &[Word], environment: &[Vari
     let Some(last) = commands.last() else { return Found::of(FrontKind::Exec, Vec::new()) };
     let ending = commands.iter().rev().take_while(|command| command.nested);
     if end.is_none() && ending.into_iter().any(|command| command.exec().is_some()) {
-        return Found { branches: true, ..Found::of(FrontKind::Exec, Vec::new()) };
+        return Found { blind: Some(Blind::Branches), ..Found::of(FrontKind::Exec, Vec::new()) };
     }
     let background = commands.iter().any(|command| command.background);
     let traps = commands.iter().any(Command::traps);
@@ -70,13 +82,26 @@ fn in_string(shell: &str, script: &Word, arguments: &[Word], environment: &[Vari
     let mut scope = Scope::new(environment, script.place, arguments);
     let sets = scope.set(&commands);
     let Expanded { words, open } = scope.words(subject.runs());
-    Found { kind, words, sets, open, branches: false }
+    Found { kind, words, sets, open, blind: None }
+}
+
+// === impl Blind ===
+
+impl Blind {
+    pub(super) fn why(self, container: &str) -> String {
+        match self {
+            Self::Branches => format!("which of its branches the script of {container} runs"),
+            Self::Long => {
+                format!("what the script of {container} runs: it is longer than the {MOST} bytes that are read")
+            }
+        }
+    }
 }
 
 // === impl Found ===
 
 impl Found {
     fn of(kind: FrontKind, words: Vec<Word>) -> Self {
-        Self { kind, words, sets: Vec::new(), open: Vec::new(), branches: false }
+        Self { kind, words, sets: Vec::new(), open: Vec::new(), blind: None }
     }
 }

@@ -145,6 +145,9 @@ fn what_a_script_says_only_when_it_runs_is_not_known() {
         ("exec lameduck -d $1 nginx", "$1 is only known later"),
         ("if a; then exec lameduck -d 5 b; else exec lameduck -d 9 c; fi", "branches the script of web"),
         ("case $1 in\n a)\n exec lameduck a ;;\n b) exec lameduck b ;;\nesac", "branches the script of web"),
+        (&"exec lameduck; ".repeat(5000), "longer than the 65536 bytes"),
+        (&("A=1;".to_owned() + &"A=$A$A;".repeat(40) + "exec lameduck -d $A a"), "$A has no default here"),
+        (&("A=-".to_owned() + &"v".repeat(3000) + "; exec lameduck " + &"$A ".repeat(99)), "come to more"),
     ] {
         let launch = read(&container(&["sh", "-c", script], &[]));
         assert!(launch.lameduck.as_ref().is_err_and(|told| told.contains(why)), "{script}: {:?}", launch.lameduck);

@@ -1,7 +1,7 @@
 //! What a preStop hook takes, as far as that can be seen: the time it sleeps.
 
 use crate::check::fact::Fact;
-use crate::check::launch::script::{Scope, commands};
+use crate::check::launch::script::{MOST, Scope, commands};
 use crate::check::load::{Loading, seconds, text};
 use crate::check::model::{Container, Variable};
 use crate::check::source::Place;
@@ -67,6 +67,9 @@ fn takes(words: &[&str], environment: &[Variable], place: Place) -> Result<Durat
 
 /// The sleeps of a script together. A loop or a condition is beyond this.
 fn script_takes(script: &str, environment: &[Variable], place: Place) -> Result<Duration, String> {
+    if script.len() > MOST {
+        return Err("how long the preStop hook takes: its script is longer than is read".to_owned());
+    }
     let commands = commands(script);
     let mut scope = Scope::new(environment, place, &[]);
     scope.set(&commands);
