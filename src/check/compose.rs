@@ -29,6 +29,8 @@ pub struct Service {
     pub shared_pids: Fact<bool>,
     /// How Swarm replaces it.
     pub rollout: Option<Rollout>,
+    /// The files of variables that it takes in.
+    pub env_files: Vec<String>,
     /// What of a service below it counts no more (`!reset`, `!override`): keys, and `environment.NAME`.
     pub reset: Vec<String>,
 }
@@ -83,6 +85,12 @@ pub fn assemble(model: &mut Model, sources: &Sources, assumed: &mut Vec<String>)
         }
     }
     assumed.extend(said);
+    for service in &projects {
+        let unseen = |file: &String| {
+            format!("{}: nothing of lameduck's comes from env_file {file}, which is not looked at", service.name)
+        };
+        assumed.extend(service.env_files.iter().map(unseen));
+    }
     model.workloads.extend(projects.into_iter().map(workload));
 }
 
@@ -171,8 +179,13 @@ impl<'a> Index<'a> {
 fn lay_over(mut below: Service, over: Service) -> Service {
     for key in &over.reset {
         forget(&mut below.container, key);
+        if key == "env_file" {
+            below.env_files.clear();
+        }
     }
+    below.env_files.extend(over.env_files.iter().cloned());
     Service {
+        env_files: below.env_files,
         container: lay_container_over(below.container, over.container),
         shared_pids: said(over.shared_pids, below.shared_pids),
         rollout: over.rollout.or(below.rollout),

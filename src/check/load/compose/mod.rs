@@ -105,9 +105,6 @@ fn service(name: &str, place: crate::check::source::Place, node: &Rc<Node>, read
     check(node, &mut container, reader);
     let deploy = said(node, "deploy").filter(|deploy| matches!(deploy.kind, Kind::Map(_)));
     container.restart = restart(node, deploy, reader);
-    if said(node, "env_file").is_some() {
-        reader.passed_over("an `env_file` of Compose, whose variables are not looked at");
-    }
     let pid = reader.text(node, "pid").map(|pid| pid.map(|_| true));
     Service {
         file: place.file,
@@ -117,8 +114,26 @@ fn service(name: &str, place: crate::check::source::Place, node: &Rc<Node>, read
         container,
         shared_pids: pid.unwrap_or_else(|| Fact::default_of("Compose", "pid", false, Some(place))),
         rollout: deploy.and_then(|deploy| rollout(deploy, reader)),
+        env_files: env_files(node, reader),
         reset: reset(node),
     }
+}
+
+/// The names of its files of variables: one, a list, or maps that say more about each.
+fn env_files(node: &Node, reader: &mut Reader<'_, '_>) -> Vec<String> {
+    let Some(files) = said(node, "env_file") else { return Vec::new() };
+    let one = std::slice::from_ref(files);
+    let items = if matches!(files.kind, Kind::List(_)) { files.items() } else { one };
+    let mut names = Vec::new();
+    for item in items {
+        if reader.is_exhausted() {
+            break;
+        }
+        let name = item.get("path").unwrap_or(item);
+        let read = reader.fact(name, "env_file", |text| Ok(text.to_owned()));
+        names.extend(read.value.ok().or_else(|| name.text().map(str::to_owned)));
+    }
+    names
 }
 
 /// The volume that puts another program where Docker has its own init: with `init: true` that one is PID 1.
