@@ -55,7 +55,7 @@ pub(super) fn work_of_descendants(ancestor: Pid) -> Vec<Work> {
 }
 
 fn tree() -> Tree {
-    let alive = |pid: Pid| procfs::stat(pid).filter(|stat| !matches!(stat.state, 'Z' | 'X')).map(|stat| (pid, stat));
+    let alive = |pid: Pid| procfs::stat(pid).filter(|stat| !stat.has_ended()).map(|stat| (pid, stat));
     procfs::pids().into_iter().filter_map(alive).collect()
 }
 
@@ -152,7 +152,7 @@ mod tests {
 
     fn stat(comm: &str, parent: Pid, group: Pid) -> Stat {
         let (started, used) = (Duration::ZERO, Duration::ZERO);
-        Stat { comm: comm.to_owned(), state: 'S', parent, group, started, used }
+        Stat { comm: comm.to_owned(), state: 'S', parent, group, threads: 1, started, used }
     }
 
     #[test]

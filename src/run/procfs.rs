@@ -6,7 +6,8 @@
 use crate::core::{Pid, SignalSet};
 use crate::sys::process::own_pid;
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, ReadDir};
+use std::iter::{Flatten, Peekable};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -21,10 +22,22 @@ pub(super) struct Stat {
     pub(super) state: char,
     pub(super) parent: Pid,
     pub(super) group: Pid,
+    /// Those that were not yet waited for.
+    pub(super) threads: u32,
     /// The processor time that all its threads have used.
     pub(super) used: Duration,
     /// When it was started, counted from that of the machine.
     pub(super) started: Duration,
+}
+
+// === impl Stat ===
+
+impl Stat {
+    /// Whether it has ended and only waits to be reaped. So it looks as well when its first thread has
+    /// ended before the others (`pthread_exit` at the end of `main`): it runs on in those.
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X') && self.threads <= 1
+    }
 }
 
 /// Whether `/proc` shows the PID namespace that we are in. After an `unshare --pid` alone it shows the
@@ -69,9 +82,11 @@ pub(super) fn stat(pid: Pid) -> Option<Stat> {
         state: fields.next()?.chars().next()?,
         parent: fields.next()?.parse().ok()?,
         group: fields.next()?.parse().ok()?,
-        // In user mode and in the kernel: the 14th and 15th field of all, the 22nd is the start.
+        // In user mode and in the kernel: the 14th and 15th field of all, the 20th is the number of threads,
+        // the 22nd is the start.
         used: ticks(fields.nth(8)?)?.saturating_add(ticks(fields.next()?)?),
-        started: ticks(fields.nth(6)?)?,
+        threads: fields.nth(4)?.parse().ok()?,
+        started: ticks(fields.nth(1)?)?,
     })
 }
 
@@ -107,8 +122,19 @@ pub(super) fn pipe(pid: Pid, fd: u32) -> Option<u64> {
 
 /// The sockets that a process has open, by inode.
 pub(super) fn sockets(pid: Pid) -> HashSet<u64> {
-    let entries = path(pid, "fd").and_then(|path| fs::read_dir(path).ok());
-    entries.into_iter().flatten().flatten().filter_map(|entry| socket(&entry.path())).collect()
+    descriptors(pid).into_iter().flatten().filter_map(|entry| socket(&entry.path())).collect()
+}
+
+/// The entries of `/proc/PID/fd`; nothing when they are not shown. When the first thread of a process
+/// has ended before the others, theirs are shown in its place.
+pub(super) fn descriptors(pid: Pid) -> Option<Peekable<Flatten<ReadDir>>> {
+    let list = |what: &str| Some(fs::read_dir(path(pid, what)?).ok()?.flatten().peekable());
+    let mut shown = list("fd")?;
+    if shown.peek().is_some() {
+        return Some(shown);
+    }
+    let thread = list("task")?.last()?.file_name();
+    list(&format!("task/{}/fd", thread.to_str()?))
 }
 
 /// The socket behind an entry of `/proc/PID/fd`, by inode.

@@ -189,6 +189,35 @@ fn behind_a_shell_that_is_stopped_itself() {
 }
 
 #[test]
+fn behind_a_shell_when_its_first_thread_has_ended_before_the_others() {
+    needs!();
+    // To the kernel it is a zombie from then on, without memory and files of its own.
+    let server = "import ctypes, os, signal, socket, threading\n\
+                  signal.pthread_sigmask(signal.SIG_BLOCK, [15])\n\
+                  listener = socket.create_server(('127.0.0.1', 0))\n\
+                  os.write(1, b'port %d\\n' % listener.getsockname()[1])\n\
+                  def wait():\n \
+                  signal.sigwait([15])\n \
+                  os.write(1, b'drained\\n')\n \
+                  os._exit(5)\n\
+                  threading.Thread(target=wait).start()\n\
+                  ctypes.CDLL(None).pthread_exit(0)";
+    let line = format!("sleep 3600 & {}; exit $?", fixtures::SERVER_IN_SHELL);
+    let init = Init::new().env("S", server).flags(["--delay", "300ms", "-v"]);
+    let mut run = init.cmd(["/bin/sh", "-c", &line]).spawn();
+    let port = run.told("port");
+    let server = run.descendant("python3");
+    until("its first thread has ended", || procfs::state(server) == Some('Z'));
+    run.signal(libc::SIGTERM);
+    run.expect_exit(5);
+    let log = run.stderr();
+    assert!(log.contains(&format!("watching port {port} by")), "{log}");
+    let told = log.lines().find(|line| line.contains("draining: delay over")).unwrap();
+    assert!(told.contains("SIGTERM to python3[") && !told.contains("sleep["), "{log}");
+    assert_eq!(run.stdout().matches("drained\n").count(), 1, "{log}");
+}
+
+#[test]
 fn a_reload_reaches_the_server_and_not_the_shell() {
     needs!();
     let line = format!("{}; exit $?", r#"python3 -I -S -c "$R" 15=7"#);

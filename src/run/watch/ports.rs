@@ -80,7 +80,7 @@ fn of_descendants(listeners: &[Listener], own_pid: Pid) -> (Vec<u16>, bool) {
 
 /// The sockets a process has open; `None` when that is not shown.
 fn sockets(pid: Pid) -> Option<impl Iterator<Item = u64>> {
-    let mut entries = fs::read_dir(procfs::path(pid, "fd")?).ok()?.flatten().peekable();
+    let mut entries = procfs::descriptors(pid)?;
     // The directory may be shown and what is in it not.
     let first = entries.peek().map(fs::DirEntry::path);
     if first.is_some_and(|first| fs::read_link(first).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied))
