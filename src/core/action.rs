@@ -64,6 +64,13 @@ pub enum Target {
 pub enum Look {
     /// The main process; its descendants too when it is a shell.
     Main(Pid),
+    /// A shell and one of those behind it, as long as both are there; otherwise as [`Look::Main`].
+    Told {
+        /// The shell.
+        main: Pid,
+        /// One that it waits for.
+        told: Pid,
+    },
     /// Our own direct children.
     Children,
 }

@@ -24,6 +24,19 @@ pub(super) fn at_main(main: Pid) -> Snapshot {
     Snapshot { processes, blind: tree.is_empty() }
 }
 
+/// The shell that is the main process and, of those behind it, `told` alone, as long as both are there.
+///
+/// This is looked at ten times a second for as long as a server drains, and costs the same whatever
+/// else runs; a whole look would go through all connections there are, to find whose they are.
+pub(super) fn at_told(main: Pid, told: Pid) -> Snapshot {
+    let shell = procfs::stat(main).map(|stat| process(main, &stat)).filter(|process| process.shell);
+    let told = procfs::stat(told).filter(|stat| !stat.has_ended()).map(|stat| process_by_stat(told, &stat));
+    match shell.zip(told) {
+        Some((shell, told)) => Snapshot { processes: vec![shell, told], blind: false },
+        None => at_main(main),
+    }
+}
+
 /// Our own children that are alive.
 pub(super) fn at_children(own_pid: Pid) -> Snapshot {
     let tree = tree();
@@ -148,6 +161,7 @@ fn is_shell(first: &[u8], second: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
     use std::time::Duration;
 
     fn stat(comm: &str, parent: Pid, group: Pid) -> Stat {
@@ -224,6 +238,27 @@ mod tests {
         worker.kill().unwrap();
         worker.wait().unwrap();
         assert!(later.used > first.used && later.began == first.began, "{first:?} {later:?}");
+    }
+
+    #[test]
+    fn one_that_a_shell_waits_for_is_seen_alone_as_long_as_both_are_there() {
+        let two = "sleep 600 & sleep 600 & echo; wait";
+        let mut shell =
+            std::process::Command::new("sh").args(["-c", two]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        std::io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let main = Pid::try_from(shell.id()).unwrap();
+        let seen = |told| -> HashSet<Pid> { at_told(main, told).processes.iter().map(|seen| seen.pid).collect() };
+        let children = names_of_descendants(main);
+        let [(first, _), (second, _)] = children[..] else { panic!("{children:?}") };
+        assert_eq!(seen(second), HashSet::from([main, second]));
+        crate::sys::kill::process(first, crate::core::Signal::KILL).unwrap();
+        while procfs::stat(first).is_some_and(|stat| !stat.has_ended()) {
+            std::thread::yield_now();
+        }
+        assert_eq!(seen(first), HashSet::from([main, second]), "what is left");
+        crate::sys::kill::process(second, crate::core::Signal::KILL).unwrap();
+        shell.wait().unwrap();
+        assert_eq!(seen(second), HashSet::new());
     }
 
     #[test]

@@ -265,6 +265,7 @@ impl Shell {
     fn look(&self, wanted: Look) -> Snapshot {
         match wanted {
             Look::Main(main) => look::at_main(main),
+            Look::Told { main, told } => look::at_told(main, told),
             Look::Children => {
                 let mut seen = look::at_children(self.own_pid);
                 seen.processes.retain(|process| !self.extras.owns(process));

@@ -129,6 +129,7 @@ impl Machine {
             self.drain.beside = self.stop.map_or_else(Vec::new, |stop| {
                 targets::beside(snapshot, main, targets::asked_of_a_shell(&self.policy, stop.signal))
             });
+            self.drain.alive = choices.first().map(|choice| choice.pid);
             self.timers.set(Timer::Poll, now + SHELL_POLL);
         }
         // A shell runs its trap only once its foreground child has ended.
@@ -168,7 +169,8 @@ impl Machine {
         self.timers.set(Timer::Poll, now + SHELL_POLL);
         // A look may fail, for want of a file descriptor say; the next may not.
         let Some(shell) = snapshot.get(main) else { return };
-        if shell.shell && self.drain.told.iter().any(|told| snapshot.get(told.pid).is_some()) {
+        self.drain.alive = self.drain.told.iter().map(|told| told.pid).find(|pid| snapshot.get(*pid).is_some());
+        if shell.shell && self.drain.alive.is_some() {
             self.drain.gone_since = None;
             return;
         }

@@ -111,6 +111,9 @@ struct Drain {
     before: Option<(String, Vec<Pid>)>,
     /// Who runs beside the server, behind the same shell, and is needed until it has drained.
     beside: Vec<Pid>,
+    /// One of those told that was there when last looked at: until it is gone there is nothing else to
+    /// see.
+    alive: Option<Pid>,
     /// Since when all of those told are gone.
     gone_since: Option<Tick>,
     /// While the graceful signal is held.
@@ -386,6 +389,9 @@ impl Machine {
     fn ask(&mut self, question: Question, actions: &mut Vec<Action>) {
         let look = match (question, self.main) {
             (Question::Leftovers, _) => Look::Children,
+            (Question::Poll, Main::Running(main)) => {
+                self.drain.alive.map_or(Look::Main(main), |told| Look::Told { main, told })
+            }
             (_, Main::Running(pid)) => Look::Main(pid),
             (_, Main::NotYet | Main::Ended { .. }) => return,
         };

@@ -3,7 +3,7 @@
 use super::{HookRun, MOST_BYTES, Recorder};
 use crate::core::fixtures::{MAIN, app, delayed, ms, nginx, secs, seen};
 use crate::core::traffic::{Evidence, Row, Source, Traffic};
-use crate::core::{Action, Event, Hook, Look, Machine, Policy, Process, Sender, Signal, Tick, WaitStatus};
+use crate::core::{Action, Event, Hook, Machine, Policy, Process, Sender, Signal, Tick, WaitStatus};
 use crate::json::Value;
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ impl Run {
                 }
                 Action::Send(delivery) => self.recorder.delivered(delivery),
                 Action::KillAll => self.recorder.killed(&[(MAIN, "nginx".to_owned())]),
-                Action::Look(Look::Main(_) | Look::Children) => {
+                Action::Look(_) => {
                     let world = self.world.clone();
                     let mut snapshot = seen([]);
                     snapshot.processes = world;

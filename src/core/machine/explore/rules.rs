@@ -76,18 +76,19 @@ pub(super) struct Walk {
 impl World {
     fn answer(self, look: Look) -> Snapshot {
         let child = |process: Process| process.under(MAIN);
-        match (look, self) {
-            (Look::Main(_), Self::Server) => seen([nginx(MAIN)]),
-            (Look::Main(_), Self::Shell) => seen([shell(MAIN), child(app(20))]),
+        let of_main = look != Look::Children;
+        match (of_main, self) {
+            (true, Self::Server) => seen([nginx(MAIN)]),
+            (true, Self::Shell) => seen([shell(MAIN), child(app(20))]),
             (_, Self::Nothing) => Snapshot { blind: true, ..Snapshot::default() },
-            (Look::Main(_), Self::Listening) => seen([shell(MAIN), child(app(20)), child(nginx(21)).listening()]),
-            (Look::Main(_), Self::WentOn) => seen([shell(MAIN), child(app(22))]),
-            (Look::Main(_), Self::Trap) => seen([shell(MAIN).catches(&[Signal::TERM]), child(app(20))]),
-            (Look::Children, Self::Server) => seen([app(20)]),
-            (Look::Children, Self::Shell) => seen([app(20), nginx(21)]),
-            (Look::Children, Self::Listening) => seen([nginx(21).listening(), app(20)]),
-            (Look::Children, Self::WentOn) => seen([app(22), app(20)]),
-            (Look::Children, Self::Trap) => seen([app(23).in_group(23), nginx(21)]),
+            (true, Self::Listening) => seen([shell(MAIN), child(app(20)), child(nginx(21)).listening()]),
+            (true, Self::WentOn) => seen([shell(MAIN), child(app(22))]),
+            (true, Self::Trap) => seen([shell(MAIN).catches(&[Signal::TERM]), child(app(20))]),
+            (false, Self::Server) => seen([app(20)]),
+            (false, Self::Shell) => seen([app(20), nginx(21)]),
+            (false, Self::Listening) => seen([nginx(21).listening(), app(20)]),
+            (false, Self::WentOn) => seen([app(22), app(20)]),
+            (false, Self::Trap) => seen([app(23).in_group(23), nginx(21)]),
         }
     }
 }
@@ -237,7 +238,7 @@ impl Walk {
                 self.killed = true;
             }
             Action::Look(look) => {
-                let of_main = matches!(look, Look::Main(_));
+                let of_main = *look != Look::Children;
                 self.hold(of_main != self.ended.is_some(), "the server is looked at while it lives, then the rest");
                 self.looks.push_back(*look);
             }

@@ -90,7 +90,12 @@ impl Run {
     fn look(&self, look: Look) -> Snapshot {
         let processes = match look {
             _ if self.blind => Vec::new(),
-            Look::Main(_) => self.world.clone(),
+            Look::Told { main, told }
+                if [main, told].iter().all(|pid| self.world.iter().any(|seen| seen.pid == *pid)) =>
+            {
+                self.world.iter().filter(|process| [main, told].contains(&process.pid)).cloned().collect()
+            }
+            Look::Main(_) | Look::Told { .. } => self.world.clone(),
             Look::Children => self.world.iter().filter(|process| process.parent == 1).cloned().collect(),
         };
         Snapshot { processes, blind: self.blind }

@@ -1,8 +1,9 @@
 //! Shells in front of the server, and what becomes of them during the drain.
 
 use super::{INSIDE, Run, TERMINAL};
+use crate::core::action::{Action, Look};
 use crate::core::fixtures::{MAIN, app, ms, nginx, secs, shell, sleep};
-use crate::core::{Note, Phase, Policy, Signal};
+use crate::core::{Event, Note, Phase, Policy, Signal};
 
 /// bash catches these as soon as a script has an EXIT trap.
 const EXIT_TRAP: [Signal; 5] = [Signal::HUP, Signal::ILL, Signal::TRAP, Signal::TERM, Signal::SYS];
@@ -165,6 +166,23 @@ fn it_is_polled_every_100_ms_and_also_after_a_look_that_failed() {
     run.at(ms(200)).deadline(Some(ms(300)));
     run.blind = false;
     run.gone(20).born(nginx(21).under(MAIN)).at(ms(799)).expect("").at(ms(800)).expect("tell 7 TERM");
+}
+
+#[test]
+fn while_one_of_those_told_is_there_no_other_is_looked_at() {
+    let mut run = Run::of(Policy::default(), [shell(MAIN), app(20).under(MAIN), app(21).under(MAIN)]);
+    run.term().expect("unready, tell 20 under 7 TERM, tell 21 under 7 TERM");
+    let looks = |run: &Run, at| {
+        let mut actions = Vec::new();
+        run.machine.clone().step(at, Event::Time, &mut actions);
+        actions
+    };
+    let told = |told| [Action::Look(Look::Told { main: MAIN, told })];
+    assert_eq!(looks(&run, ms(100)), told(20));
+    run.gone(20).at(ms(200));
+    assert_eq!(looks(&run, ms(300)), told(21));
+    run.gone(21).at(ms(300));
+    assert_eq!(looks(&run, ms(400)), [Action::Look(Look::Main(MAIN))]);
 }
 
 #[test]
