@@ -118,6 +118,22 @@ fn a_kill_that_was_not_ours_is_said_to_be_none_of_ours() {
 }
 
 #[test]
+fn a_kill_that_was_asked_for_as_the_servers_signal_is_ours() {
+    needs!();
+    for (flag, value, signal) in [
+        ("--stop-signal", "KILL", libc::SIGTERM),
+        ("--rewrite", "TERM:KILL", libc::SIGTERM),
+        ("-r", "USR1:KILL", libc::SIGUSR1),
+    ] {
+        let mut run = Init::new().flags([flag, value]).recorder(&[]);
+        run.signal(signal);
+        run.expect_exit(137);
+        let log = run.stderr();
+        assert!(log.contains("was ended by SIGKILL") && !log.contains("not by lameduck"), "{flag} {value}: {log}");
+    }
+}
+
+#[test]
 fn such_a_kill_is_put_down_to_memory_as_far_as_the_cgroup_tells() {
     needs!("mount");
     for (events, said) in [

@@ -31,6 +31,8 @@ pub(super) struct Say {
     stops: bool,
     name: String,
     main: Option<Pid>,
+    /// SIGKILL was passed on to the main process: somebody asked for it by `--stop-signal` or `--rewrite`.
+    passed_kill_on: bool,
     /// What was sent SIGKILL.
     killed: Vec<(Pid, String)>,
 }
@@ -46,6 +48,7 @@ impl Say {
             stops: settings.policy.stops(),
             name: super::start::base_name(settings),
             main: None,
+            passed_kill_on: false,
             killed: Vec::new(),
         }
     }
@@ -102,6 +105,7 @@ impl Say {
     }
 
     pub(super) fn forwarded(&mut self, delivery: Delivery) {
+        self.passed_kill_on |= delivery.signal == Signal::KILL && Some(delivery.to.pid()) == self.main;
         if self.debugs() {
             debug!(signal = %delivery.signal, pid = delivery.to.pid(), "{} to {}", delivery.signal, Whom(delivery.to));
         }
@@ -261,7 +265,7 @@ impl Say {
             return;
         }
         self.wake();
-        let killed_by_others = by_signal == Some(Signal::KILL) && !ended.killed;
+        let killed_by_others = by_signal == Some(Signal::KILL) && !ended.killed && !self.passed_kill_on;
         let who = self.main.map_or_else(|| self.name.clone(), |pid| format!("{}[{pid}]", self.name));
         let how = match ended.status {
             Some(status) => status.to_string(),
