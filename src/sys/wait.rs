@@ -52,6 +52,19 @@ pub fn is_stopped(child: Pid) -> bool {
 /// A child that asked to be traced by its parent stops at every signal. Nobody traces it here, so it
 /// goes on with that signal, untraced.
 fn let_go(pid: Pid, signal: i32) {
+    let signal = if signal == libc::SIGTRAP && tells_of_an_exec(pid) { 0 } else { signal };
     // SAFETY: acts on another process only; the address is not used.
     unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, ptr::null_mut::<libc::c_void>(), signal) };
+}
+
+/// Whether the TRAP at which a child has stopped is the one by which a tracer learns of its exec. It is
+/// sent in the child's own name, and would end the program that has just been started.
+fn tells_of_an_exec(pid: Pid) -> bool {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: `info` is ours and lives through the call; the address is not used.
+    let result =
+        unsafe { libc::ptrace(libc::PTRACE_GETSIGINFO, pid, ptr::null_mut::<libc::c_void>(), info.as_mut_ptr()) };
+    // SAFETY: zeroed is valid for this plain struct; what a process sent has a pid.
+    let (code, sender) = unsafe { (info.assume_init().si_code, info.assume_init().si_pid()) };
+    result == 0 && code == libc::SI_USER && sender == pid
 }

@@ -41,6 +41,16 @@ fn orphans_come_to_it_when_it_is_not_process_1() {
 }
 
 #[test]
+fn a_command_that_asked_to_be_traced_may_become_another_program() {
+    needs!();
+    let script = "import ctypes, os\nctypes.CDLL(None).ptrace(0, 0, 0, 0)\nos.execv('/bin/sh', ['sh', '-c', 'exit 3'])";
+    Init::new().python(script, &[]).run().expect_exit(3);
+    // A TRAP of its own is one.
+    let script = "import ctypes, os, signal\nctypes.CDLL(None).ptrace(0, 0, 0, 0)\nsignal.raise_signal(5)";
+    Init::new().python(script, &[]).run().expect_exit(128 + libc::SIGTRAP);
+}
+
+#[test]
 fn an_orphan_that_lives_on_does_not_hold_up_the_end() {
     needs!();
     let mut run = Init::new()
