@@ -126,7 +126,8 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
             shell.feed(Event::NotStarted(exit::OWN_ERROR));
         }
     }
-    match health {
+    // Nobody is to be answered where nothing was started.
+    match health.filter(|_| shell.exit.is_none()) {
         Some((asked, port)) => {
             let startup = || health::Startup::new(own_pid, settings.watch_ports.clone());
             let health = Health::new(port, asked, startup, shell.tell(), shell.say.log());

@@ -37,6 +37,15 @@ fn limit(run: &Running, most: u32) {
     assert!(Command::new("prlimit").args(arguments).status().unwrap().success());
 }
 
+#[test]
+fn where_nothing_could_be_started_nothing_is_set_up_to_answer() {
+    needs!();
+    let (init, _) = listening(&[]);
+    let mut run = refusing(init, &["epoll_create1=12"]).cmd(["/no/where"]).run();
+    run.expect_exit(127);
+    assert!(!run.stderr().contains("health"), "{}", run.stderr());
+}
+
 const DELAY: [&str; 2] = ["--delay", "300ms"];
 
 #[test]
