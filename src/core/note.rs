@@ -42,8 +42,8 @@ pub enum Note {
         why: Why,
         /// Who was told.
         told: Vec<Told>,
-        /// How long it may take.
-        drain: Option<Duration>,
+        /// How long they have: what a hold has left of the drain.
+        left: Option<Duration>,
         /// Answers still owed when a hold had taken as long as it may: they are likely to be cut.
         cut: Option<u32>,
         /// A child that a shell with a trap waits for: the trap runs only after it.

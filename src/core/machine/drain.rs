@@ -137,11 +137,15 @@ impl Machine {
             .filter(|_| self.drain.main_told.is_some() && !self.policy.group)
             .and_then(|_| snapshot.children(main).next())
             .map(|child| (child.pid, child.program().to_owned()));
+        let left = match self.timers.get(Timer::Drain) {
+            Some(deadline) if self.drain.said_holding => Some(deadline.saturating_sub(now)),
+            _ => self.policy.drain,
+        };
         actions.push(Action::Note(Note::Draining {
             cause: self.stop.filter(|_| why == Why::NoDelay).map(|stop| (stop.signal, stop.sender)),
             why,
             told: choices.iter().map(Told::from).collect(),
-            drain: self.policy.drain,
+            left,
             cut: self.drain.cut,
             waits_for,
         }));

@@ -196,7 +196,7 @@ impl Say {
                     Written(*longest)
                 );
             }
-            Note::Draining { cause, why, told, drain, cut, waits_for } => {
+            Note::Draining { cause, why, told, left, cut, waits_for } => {
                 let cause = cause.map(|(signal, sender)| (signal, From::read(sender)));
                 let from = cause.as_ref().map(|(_, from)| from);
                 let told = Tellings(told);
@@ -204,7 +204,7 @@ impl Say {
                     sender = from.map(ToString::to_string), sender_pid = from.and_then(|from| from.pid),
                     sender_uid = from.and_then(|from| from.uid), sender_comm = from.and_then(|from| from.comm.as_deref()),
                     reason = why_key(*why), told = %told, owed = *cut, elapsed_s = elapsed, remaining_s = remaining,
-                    "{}{}{told}{}{}", Because(*why, cause.as_ref()), Cut(*cut), Limit(*drain), Waits(waits_for.as_ref()));
+                    "{}{}{told}{}{}", Because(*why, cause.as_ref()), Cut(*cut), Limit(*left), Waits(waits_for.as_ref()));
             }
             Note::WentOn { told } => {
                 let told = Tellings(told);

@@ -32,6 +32,7 @@ fn a_hold_takes_half_the_drain_at_most_and_the_deadline_stands() {
     let mut run = held(holding());
     run.deadline(Some(secs(30))).at(ms(29_999)).event(Event::Owed(Some(9))).expect("");
     run.at(secs(30)).expect("tell 7 TERM").deadline(Some(secs(45)));
+    run.noted(|note| matches!(note, Note::Draining { left: Some(left), .. } if *left == secs(15)));
     run.at(secs(45)).expect("kill all");
 }
 
@@ -39,6 +40,7 @@ fn a_hold_takes_half_the_drain_at_most_and_the_deadline_stands() {
 fn without_a_drain_deadline_a_hold_takes_10_s_at_most() {
     let mut run = held(Policy { drain: None, ..holding() });
     run.deadline(Some(secs(25))).at(secs(25)).expect("tell 7 TERM").deadline(None);
+    run.noted(|note| matches!(note, Note::Draining { left: None, .. }));
 }
 
 #[test]
