@@ -241,3 +241,15 @@ fn a_trap_of_the_shell_comes_first_and_the_log_says_whom_it_waits_for() {
     run.expect_exit(8);
     assert_eq!(run.stdout(), "ready\ntrapped\n");
 }
+
+#[test]
+fn a_trap_of_a_shell_in_wait_comes_at_once_as_the_log_says_it_may() {
+    needs!();
+    let line = "trap 'echo trapped; exit 8' TERM; sleep 3600 & echo ready; wait";
+    let mut run = Init::new().cmd(["/bin/sh", "-c", line]).spawn();
+    run.expect_stdout("ready\n");
+    run.descendant("sleep");
+    run.signal(libc::SIGTERM);
+    run.expect_stderr(", or at once if it is in `wait`");
+    run.expect_exit(8);
+}

@@ -158,7 +158,10 @@ pub(super) struct Waits<'a>(pub(super) Option<&'a (Pid, String)>);
 impl fmt::Display for Waits<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some((pid, name)) => write!(f, "; its trap runs once {name}[{pid}] has ended"),
+            // What a shell waits for in `wait`, and what it runs, cannot be told apart from outside.
+            Some((pid, name)) => {
+                write!(f, "; its trap runs once {name}[{pid}] has ended, or at once if it is in `wait`")
+            }
             None => Ok(()),
         }
     }
