@@ -10,6 +10,7 @@ use crate::sys::spawn::{self, Ignores, World};
 use nix::errno::Errno;
 use std::ffi::{CStr, CString, NulError, OsStr, OsString};
 use std::fmt;
+use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,9 @@ pub(super) struct Failure {
     path: Option<PathBuf>,
     error: io::Error,
 }
+
+/// A path is shorter than this.
+const LONGEST_PATH: usize = nix::libc::PATH_MAX as usize;
 
 /// The search path when there is none in the environment: glibc's own.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -113,8 +117,11 @@ fn candidates(name: &OsStr) -> Result<Vec<CString>, NulError> {
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
     let dirs = path.as_bytes().split(|byte| *byte == b':');
-    // An empty entry is the current directory.
-    dirs.map(|dir| CString::new([if dir.is_empty() { b"." } else { dir }, name].join(&b'/'))).collect()
+    // An empty entry is the current directory; one that is too long for a path leads nowhere.
+    dirs.map(|dir| [if dir.is_empty() { b"." } else { dir }, name].join(&b'/'))
+        .filter(|path| path.len() < LONGEST_PATH || name.len() >= LONGEST_PATH)
+        .map(CString::new)
+        .collect()
 }
 
 /// What the server's environment is made of.
@@ -167,6 +174,9 @@ impl fmt::Display for Failure {
                 ": no process can be made: a limit is reached (the container's pids limit, or ulimit -u of its user)",
             ),
             (Some(Errno::ENOMEM), _) => f.write_str(": no process can be made: there is no memory for one"),
+            (Some(Errno::EACCES), Some(path)) if fs::metadata(path).is_err() => f.write_str(
+                ": permission denied: this user may not search a directory above it, and cannot know whether it is there",
+            ),
             (Some(Errno::EACCES), Some(path)) if path.is_dir() => f.write_str(": permission denied: it is a directory"),
             (Some(Errno::EACCES), _) => f.write_str(": permission denied: is it executable, and its interpreter too?"),
             _ => write!(f, ": {}", Reason(&self.error)),
@@ -184,7 +194,7 @@ impl Failure {
 /// What a script names on its first line.
 fn interpreter(path: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
-    std::fs::File::open(path).ok()?.take(256).read_to_end(&mut head).ok()?;
+    fs::File::open(path).ok()?.take(256).read_to_end(&mut head).ok()?;
     let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let word = line.split(|byte| matches!(byte, b' ' | b'\t')).find(|word| !word.is_empty())?;
     Some(PathBuf::from(OsString::from_vec(word.to_vec())))

@@ -213,7 +213,12 @@ impl<'a> Plan<'a> {
                 }
             }
             self.errors.push(error);
-            if !matches!(error, Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES) {
+            // The last three come from a file system whose other end is not there.
+            let not_here = matches!(
+                error,
+                Errno::ENOENT | Errno::ENOTDIR | Errno::EACCES | Errno::ESTALE | Errno::ENODEV | Errno::ETIMEDOUT
+            );
+            if !not_here {
                 break;
             }
         }

@@ -1,8 +1,10 @@
 //! The exit status is the server's own, whatever ended it.
 
-use crate::support::Init;
 use crate::support::files::tempdir;
+use crate::support::{Init, PATH};
 use nix::libc;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 
 /// Signals that end a process by default.
 fn deadly() -> impl Iterator<Item = i32> {
@@ -97,7 +99,8 @@ fn the_search_path_is_tried_to_its_end_as_a_shell_does() {
     second.file("script", "exit $1\n", 0o755);
     let both = [first.file("both", "hello", 0o644), second.file("both", "#!/bin/sh\nexit 3\n", 0o755)];
     let [first, second] = both.each_ref().map(|path| path.trim_end_matches("/both"));
-    let path = format!("PATH=/no/such/dir:{first}:/dev/null:{second}");
+    let too_long = "x".repeat(5_000);
+    let path = format!("PATH=/no/such/dir:{first}:/dev/null:/{too_long}:{second}");
     let run = |command: &[&str]| Init::new().environ(&[path.as_bytes()]).cmd(command).run();
     run(&["both"]).expect_exit(3);
     run(&["script", "4"]).expect_exit(4);
@@ -105,6 +108,23 @@ fn the_search_path_is_tried_to_its_end_as_a_shell_does() {
     closed.expect_exit(126);
     assert!(closed.stderr().contains(&format!("{first}/closed")), "{}", closed.stderr());
     run(&["neither"]).expect_exit(127);
+}
+
+#[test]
+fn a_program_that_may_be_in_a_directory_closed_to_us_is_said_to_be_so() {
+    needs!("setpriv");
+    let dir = tempdir();
+    let within = dir.file("program", "#!/bin/sh\nexit 3\n", 0o755);
+    let at = within.trim_end_matches("/program").to_owned();
+    fs::set_permissions(&at, Permissions::from_mode(0o700)).unwrap();
+    let nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    for command in [&within, "neither"] {
+        let path = format!("PATH={at}:{PATH}");
+        let mut run = Init::new().environ(&[path.as_bytes()]).through(nobody).cmd([command]).run();
+        run.expect_exit(126);
+        let log = run.stderr();
+        assert!(log.contains(&at) && log.contains("this user may not search a directory above it"), "{log}");
+    }
 }
 
 #[test]
