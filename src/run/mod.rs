@@ -106,6 +106,7 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
     if let Err(error) = watches_parent {
         shell.warn(&format!("--parent-death-signal cannot be set up: {}", Reason(&error)));
     }
+    let server = if let Some(Ok(pid)) = started { Some(pid) } else { None };
     match started {
         Some(Ok(pid)) => {
             shell.say.started(pid);
@@ -127,14 +128,21 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
         }
     }
     // Nobody is to be answered where nothing was started.
-    match health.filter(|_| shell.exit.is_none()) {
+    let code = match health.filter(|_| shell.exit.is_none()) {
         Some((asked, port)) => {
             let startup = || health::Startup::new(own_pid, settings.watch_ports.clone());
             let health = Health::new(port, asked, startup, shell.tell(), shell.say.log());
             live::wait_to_the_end(&mut shell, health)
         }
         None => quiet::wait_to_the_end(&mut shell),
+    };
+    if let Some(server) = server
+        && own_pid != 1
+    {
+        // Nobody outlives process 1.
+        sys::terminal::take_back(server);
     }
+    code
 }
 
 // === impl Shell ===

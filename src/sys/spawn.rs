@@ -66,6 +66,8 @@ struct Plan<'a> {
     envp: Vec<*const c_char>,
     /// Room for the word that names the child.
     listen_pid: [u8; 24],
+    /// The group that had the foreground of the terminal before the child took it.
+    had_foreground: Option<Pid>,
     /// What came of the files that could not be run. There is room for all of them.
     errors: Vec<Errno>,
     /// Whether the child has given up.
@@ -125,6 +127,7 @@ extern "C" fn become_the_server(plan: *mut c_void) -> c_int {
     let plan = unsafe { &mut *plan.cast::<Plan<'_>>() };
     plan.set_the_world_up();
     plan.run();
+    plan.give_the_foreground_back();
     plan.failed = true;
     super::process::exit(127)
 }
@@ -140,6 +143,7 @@ impl<'a> Plan<'a> {
             argv: ended.into_iter().chain(argv.iter().map(|word| word.as_ptr())).chain(ended).collect(),
             envp: world.environ.iter().map(|word| word.as_ptr()).chain(ended).collect(),
             listen_pid: [0; 24],
+            had_foreground: None,
             errors: Vec::with_capacity(files.len()),
             failed: false,
         }
@@ -163,11 +167,12 @@ impl<'a> Plan<'a> {
         unsafe {
             match self.world.place {
                 Place::OwnGroup => {
-                    let has_foreground =
-                        self.world.foreground && libc::tcgetpgrp(libc::STDIN_FILENO) == libc::getpgrp();
+                    let ours = libc::getpgrp();
+                    let has_foreground = self.world.foreground && libc::tcgetpgrp(libc::STDIN_FILENO) == ours;
                     libc::setpgid(0, 0);
                     if has_foreground {
                         libc::tcsetpgrp(libc::STDIN_FILENO, libc::getpgrp());
+                        self.had_foreground = Some(ours);
                     }
                 }
                 Place::OwnSession => {
@@ -191,6 +196,14 @@ impl<'a> Plan<'a> {
                 libc::signal(libc::SIGCHLD, libc::SIG_IGN);
             }
             libc::sigprocmask(libc::SIG_SETMASK, &raw const self.world.mask.0, ptr::null_mut());
+        }
+    }
+
+    /// Nothing is run after all.
+    fn give_the_foreground_back(&self) {
+        if let Some(group) = self.had_foreground {
+            // SAFETY: a plain system call; it is the foreground's own to give away.
+            unsafe { libc::tcsetpgrp(libc::STDIN_FILENO, group) };
         }
     }
 

@@ -1,6 +1,7 @@
-//! Giving up the terminal on standard input.
+//! The terminal on standard input: giving it up for good, and taking it back from a group that is gone.
 
 use super::check;
+use crate::core::Pid;
 use nix::libc;
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -19,6 +20,19 @@ pub fn give_up() {
     if given_up {
         for signal in [libc::SIGHUP, libc::SIGCONT] {
             take(signal, &waiting);
+        }
+    }
+}
+
+/// Takes the foreground back into our own group when the group that `leader` led has it still. Nobody
+/// else does: a script that goes on after us would read an error where it expects the terminal.
+///
+/// All signals are to be blocked, TTOU too.
+pub fn take_back(leader: Pid) {
+    // SAFETY: plain system calls, which fail where that is no terminal of ours.
+    unsafe {
+        if libc::tcgetpgrp(libc::STDIN_FILENO) == leader {
+            libc::tcsetpgrp(libc::STDIN_FILENO, libc::getpgrp());
         }
     }
 }

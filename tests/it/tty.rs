@@ -1,6 +1,6 @@
 //! On a terminal: the server has it, as if lameduck were not there.
 
-use crate::support::{Init, procfs, until};
+use crate::support::{Init, init, procfs, until};
 use nix::libc;
 
 /// A recorder on a terminal of its own.
@@ -114,6 +114,20 @@ fn the_terminal_is_not_taken_from_somebody_else() {
     run.signal(libc::SIGTERM);
     run.expect_exit(7);
     assert!(!run.stdout().contains("got 2\r"), "{}", run.stdout());
+}
+
+#[test]
+fn whoever_goes_on_after_it_has_the_terminal_again() {
+    needs!();
+    for (command, status) in [("true", 0), ("false", 1), ("/no/where", 127)] {
+        let line = format!("\"$0\" -- {command}; echo \"ended with $?\"; read line; echo \"read $line\"");
+        let shell = ["/bin/sh".into(), "-c".into(), line.into(), init::binary()];
+        let mut run = Init::bare().terminal().cmd(shell).spawn();
+        run.expect_stdout(&format!("ended with {status}\r\n"));
+        run.type_in("hello\n");
+        run.expect_stdout("read hello\r\n");
+        run.expect_exit(0);
+    }
 }
 
 #[test]
