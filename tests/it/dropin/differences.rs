@@ -35,6 +35,8 @@ const NO_MEANS_NO: &str = "a variable that says no means no";
 const PASSED_ON: &str = "an init passes on what it gets";
 const LETS_GO: &str = "an init holds on to nothing that was given to its command";
 const SOCKETS: &str = "sockets for the init are the command's, which takes none that name another process";
+const GOES_ON: &str = "a script that goes on after it and reads from it";
+const GIVEN_BACK: &str = "the terminal is for whoever goes on";
 const ADOPTS: &str = "zombies are reaped also where it is not process 1, without a warning that nobody can act on";
 
 pub(super) const DIFFERENCES: &[Difference] = &[
@@ -57,6 +59,8 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         "standard output is the command's",
     ),
     differs("catatonit", &["verbose by a variable that says no"], &[("stderr", "speaks", "silent")], NO_MEANS_NO),
+    differs("tini", &[GOES_ON], &[("status", "5", "4")], GIVEN_BACK),
+    differs("catatonit", &[GOES_ON], &[("status", "5", "4")], GIVEN_BACK),
     differs("tini", &["sockets that are meant for the init"], &[("stdout", "of another\n", "its\n")], SOCKETS),
     differs("dumb-init", &["sockets that are meant for the init"], &[("stdout", "of another\n", "its\n")], SOCKETS),
     differs(

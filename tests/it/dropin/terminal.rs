@@ -40,6 +40,12 @@ pub(super) fn table() -> Vec<Situation> {
             run.expect_stdout("read hello");
             Seen::default().with("status", run.wait_exit())
         }),
+        situation("a script that goes on after it and reads from it", all(""), |init| {
+            let script = ["/bin/sh", "-c", "\"$@\"; read line && exit 4; exit 5", "sh"];
+            let mut run = init.terminal().through(script).cmd(["true"]).spawn();
+            run.type_in("hello\n");
+            Seen::default().with("status", run.wait_exit())
+        }),
     ]
 }
 
