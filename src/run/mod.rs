@@ -22,8 +22,8 @@ mod state;
 mod watch;
 
 use crate::cli::Settings;
-use crate::core::{Action, Delivery, Event, Look, Machine, Pid, Sender, Signal, Snapshot, Tick, WaitStatus};
-use crate::sys::signals::{Arrival, Mask};
+use crate::core::{Action, Delivery, Event, Look, Machine, Pid, Sender, Signal, SignalSet, Snapshot, Tick, WaitStatus};
+use crate::sys::signals::{self, Arrival, Mask};
 use crate::sys::wait::{self, Reaped};
 use crate::{exit, log, sys};
 use clock::Clock;
@@ -46,6 +46,8 @@ struct Shell {
     /// The ports to watch; none for those the server listens on.
     watch_ports: Vec<u16>,
     watching: Watching,
+    /// The processes were looked at since this was last asked.
+    looked: bool,
     /// The status to leave with, once the machine has said so.
     exit: Option<u8>,
     /// Where those who ask over the network learn how things stand.
@@ -84,6 +86,7 @@ pub fn run(settings: &Settings, mask: &Mask) -> u8 {
         warn_on_reap: settings.warn_on_reap,
         watch_ports: settings.watch_ports.clone(),
         watching: Watching::Off,
+        looked: false,
         exit: None,
         told: None,
         actions: Vec::new(),
@@ -200,6 +203,31 @@ impl Shell {
 
     /// Takes in what came of waiting for signals.
     fn take(&mut self, arrival: Arrival) {
+        self.react(arrival);
+        if self.looked {
+            self.take_the_others(arrival);
+        }
+    }
+
+    /// Of the signals that wait the kernel gives the lowest first. A look takes long enough for the one
+    /// that asked for it to be there again, so after one the others have their turn: a storm of HUP must
+    /// not keep TERM waiting for ever.
+    #[cold]
+    fn take_the_others(&mut self, mut last: Arrival) {
+        let mut had = SignalSet::EMPTY;
+        while std::mem::take(&mut self.looked)
+            && let Arrival::Signal(signal, _) = last
+            && self.exit.is_none()
+        {
+            had = had.with(signal);
+            last = signals::waiting_but(had);
+            if last != Arrival::Nothing {
+                self.react(last);
+            }
+        }
+    }
+
+    fn react(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Signal(Signal::CHLD, _) => self.reap(),
             Arrival::Signal(_, sender) if self.is_our_own(sender) => {}
@@ -247,7 +275,10 @@ impl Shell {
                 self.say.killed(&killed, self.machine.phase());
             }
             Action::Suspend => perform::suspend(self.own_pid),
-            Action::Look(wanted) => return Some(Event::Seen(self.look(wanted))),
+            Action::Look(wanted) => {
+                self.looked = true;
+                return Some(Event::Seen(self.look(wanted)));
+            }
             Action::Note(note) => {
                 self.watch_note(&note);
                 self.extras.note(&note, &self.machine, now);

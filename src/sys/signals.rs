@@ -38,13 +38,27 @@ pub fn block_all() -> Mask {
 /// Waits for the next signal, at most for `limit`.
 #[must_use]
 pub fn next(limit: Option<Duration>) -> Arrival {
-    let all = everything();
+    take(&everything(), limit)
+}
+
+/// The next signal that waits already and is none of `others`.
+#[must_use]
+pub fn waiting_but(others: SignalSet) -> Arrival {
+    let mut set = everything();
+    for signal in others.iter() {
+        // SAFETY: the set is ours and initialised.
+        unsafe { libc::sigdelset(&raw mut set, signal.number()) };
+    }
+    take(&set, Some(Duration::ZERO))
+}
+
+fn take(set: &libc::sigset_t, limit: Option<Duration>) -> Arrival {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let limit = limit.map(timespec);
     let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
     // SAFETY: the set, the info and the time-out (or null, which is no time-out) live through the
     // call.
-    let number = unsafe { libc::sigtimedwait(&raw const all, info.as_mut_ptr(), limit) };
+    let number = unsafe { libc::sigtimedwait(ptr::from_ref(set), info.as_mut_ptr(), limit) };
     let Some(signal) = Signal::new(number) else { return Arrival::Nothing };
     // SAFETY: zeroed is valid for this plain struct, and the kernel has filled it in.
     let info = unsafe { info.assume_init() };

@@ -1,7 +1,7 @@
 //! Signals reach the server: each of them, once, and a stop signal always.
 
 use crate::support::files::tempdir;
-use crate::support::{Init, Running, alone, fixtures, procfs, scaled, until};
+use crate::support::{Init, Running, alone, fixtures, free_port, procfs, scaled, until};
 use lameduck::core::policy::REMEMBERED;
 use nix::libc;
 use std::time::{Duration, Instant};
@@ -69,6 +69,28 @@ fn a_storm_of_signals_does_not_lose_the_stop() {
     // Those with a higher number may wait behind TERM, on which the recorder leaves.
     for signal in storm.into_iter().filter(|signal| *signal < libc::SIGTERM) {
         assert!(out.contains(&format!("got {signal}\n")), "signal {signal} never came through");
+    }
+}
+
+#[test]
+fn a_storm_that_never_ends_does_not_keep_the_stop_of_a_server_behind_a_shell_waiting() {
+    needs!();
+    let _alone = alone();
+    // Each HUP takes a look at who is behind the shell, and there is another one when it is over.
+    let server = "import os, signal\n\
+                  signal.signal(1, signal.SIG_IGN)\n\
+                  if not (os.fork() and os.fork()):\n \
+                  while True: os.kill(1, 1)\n\
+                  signal.signal(15, lambda *_: os._exit(7))\n\
+                  os.write(1, b'ready\\n')\n\
+                  while True: signal.pause()";
+    let port = format!("127.0.0.1:{}", free_port());
+    for health in [&[][..], &["--health-listen", &port]] {
+        let line = format!("{}; exit $?", fixtures::SERVER_IN_SHELL);
+        let mut run = Init::new().env("S", server).flags(health).cmd(["/bin/sh", "-c", &line]).spawn();
+        run.expect_stdout("ready\n");
+        run.signal(libc::SIGTERM);
+        run.expect_exit(7);
     }
 }
 

@@ -105,7 +105,9 @@ impl Say {
     }
 
     pub(super) fn forwarded(&mut self, delivery: Delivery) {
-        self.passed_kill_on |= delivery.signal == Signal::KILL && Some(delivery.to.pid()) == self.main;
+        if delivery.signal == Signal::KILL && Some(delivery.to.pid()) == self.main {
+            self.passed_kill_on = true;
+        }
         if self.debugs() {
             debug!(signal = %delivery.signal, pid = delivery.to.pid(), "{} to {}", delivery.signal, Whom(delivery.to));
         }
