@@ -269,6 +269,29 @@ fn a_stop_signal_in_the_sweep_ends_it() {
 }
 
 #[test]
+fn the_first_stop_signal_is_no_repetition_though_the_server_has_ended_by_itself() {
+    needs!();
+    let deaf = "trap '' TERM; sleep 600 & exit 4";
+    let hook = ["--hook-timeout", "10m", "--on-exit", "sh -c 'echo stuck; sleep 600'"];
+    for (flags, line, when, cut) in [
+        (
+            &["--linger", "10m"][..],
+            deaf,
+            "left behind: ",
+            "sweeping: SIGTERM from outside the container: what was left",
+        ),
+        (&hook, "exit 4", "stuck\n", "gone: SIGTERM from outside the container: the on-exit hook"),
+    ] {
+        let mut run = Init::new().flags(flags).cmd(["/bin/sh", "-c", line]).spawn();
+        run.expect_stderr(when);
+        run.signal(libc::SIGTERM);
+        run.expect_exit(4);
+        let log = run.stderr();
+        assert!(log.contains(cut) && !log.contains("again"), "{log}");
+    }
+}
+
+#[test]
 fn with_nothing_left_nothing_is_waited_for() {
     needs!();
     let (mut run, _) = server(&["--linger", "10m", "--drain-timeout", "10m"], &[("DRAIN", "0.1")]);

@@ -215,7 +215,9 @@ impl Say {
             }
             Note::Again { signal, sender, made } => {
                 let from = From::read(*sender);
-                let text = format!("{signal} again, from {from}: {}", made_of(*made));
+                // The first one, when it comes after the server has ended by itself.
+                let again = if machine.stop_began().is_some_and(|began| began < now) { " again," } else { "" };
+                let text = format!("{signal}{again} from {from}: {}", made_of(*made));
                 // tracing fixes a line's level where the line stands.
                 macro_rules! line {
                     ($level:ident) => {
