@@ -87,6 +87,8 @@ pub(super) fn kill_all(own_pid: Pid, main: Option<Pid>) -> Vec<(Pid, String)> {
         let _ = kill::everyone();
         return killed;
     }
+    // Before anything is killed: what has ended is not seen any more.
+    let mut found = look::names_of_descendants(own_pid);
     if let Some(main) = main {
         // For when there is no /proc: at least the main process and its group. Both fail only when
         // there is no such process any more, or it is not ours to kill.
@@ -96,15 +98,15 @@ pub(super) fn kill_all(own_pid: Pid, main: Option<Pid>) -> Vec<(Pid, String)> {
     let mut killed: Vec<(Pid, String)> = Vec::new();
     let mut seen = HashSet::new();
     for _ in 0..ROUNDS {
-        let new: Vec<_> =
-            look::names_of_descendants(own_pid).into_iter().filter(|(pid, _)| seen.insert(*pid)).collect();
-        if new.is_empty() {
+        found.retain(|(pid, _)| seen.insert(*pid));
+        if found.is_empty() {
             break;
         }
-        for (pid, _) in &new {
+        for (pid, _) in &found {
             let _ = kill::process(*pid, Signal::KILL);
         }
-        killed.extend(new);
+        killed.append(&mut found);
+        found = look::names_of_descendants(own_pid);
     }
     killed
 }

@@ -40,7 +40,11 @@ fn not_as_process_1_the_deadline_kills_all_descendants() {
     run.expect_stdout("ready\n");
     run.signal(libc::SIGTERM);
     run.expect_exit(137);
-    assert!(run.stderr().contains("left: 0\n"), "{}", run.stderr());
+    let log = run.stderr();
+    assert!(log.contains("left: 0\n"), "{log}");
+    let killed = log.lines().find_map(|line| line.split_once("killing: SIGKILL to ")).unwrap().1;
+    let server = log.lines().find_map(|line| line.split_once("gone: ")).unwrap().1.split(' ').next().unwrap();
+    assert!(killed.split(", ").any(|name| name == server), "{log}");
 }
 
 #[test]
