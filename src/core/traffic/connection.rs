@@ -30,8 +30,8 @@ pub struct Counters {
 /// What is remembered of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
-    /// The last sample that showed it.
-    pub(super) sample: u32,
+    /// The first and the last sample that showed it.
+    pub(super) samples: (u32, u32),
     received: u64,
     /// The segments when nothing was owed last.
     segments_in: u32,
@@ -75,7 +75,7 @@ impl Known {
 
     /// A connection that was just opened.
     pub(super) fn fresh() -> Self {
-        Self { sample: 0, received: 0, segments_in: 0, segments_out: 0, counted: 0 }
+        Self { samples: (0, 0), received: 0, segments_in: 0, segments_out: 0, counted: 0 }
     }
 
     pub(super) fn received(&self) -> u64 {
@@ -100,6 +100,15 @@ impl Known {
             self.settle(counters);
         }
         new
+    }
+
+    /// Whether it was opened since the stop, seen once, before it had said anything, and is gone from
+    /// `sample`, the next one: then it may have brought a request as well as one that nobody saw at all.
+    pub(super) fn passed_by(&mut self, sample: u32) -> bool {
+        let (first, last) = self.samples;
+        let passed_by = first > 0 && first == last && last + 1 == sample && self.received == 0;
+        self.counted += u32::from(passed_by);
+        passed_by
     }
 
     fn settle(&mut self, counters: &Counters) {

@@ -273,7 +273,7 @@ impl Traffic {
         if let Some(known) = self.known.get_mut(&id) {
             let before = known.received();
             self.open.requests += known.requests(counters);
-            known.sample = self.samples;
+            known.samples.1 = self.samples;
             if counters.received != before {
                 self.open.last_received = self.open.last_received.max(counters.received_at(now));
             }
@@ -283,7 +283,7 @@ impl Traffic {
             return false;
         }
         let mut known = if first { Known::at(counters) } else { Known::fresh() };
-        known.sample = self.samples;
+        known.samples = (self.samples, self.samples);
         if first {
             // What came before the stop is no news, but may have come since: the first sample is
             // taken a moment later.
@@ -307,7 +307,11 @@ impl Traffic {
         let before = self.last.map_or(self.began, |(at, _)| at);
         let first = self.samples == 0;
         let (forget, sample) = (FORGOTTEN_AFTER, self.samples);
-        self.known.retain(|_, known| sample.saturating_sub(known.sample) < forget);
+        let mut passed_by = 0;
+        self.known.retain(|_, known| {
+            passed_by += u32::from(known.passed_by(sample));
+            sample.saturating_sub(known.samples.1) < forget
+        });
         self.samples += 1;
         self.last = Some((now, shown));
         if self.told.is_some() {
@@ -325,7 +329,8 @@ impl Traffic {
         let unseen_at = (newly_unseen > 0).then_some(now);
         // Who shares the namespace may be a client of ours: nothing says that he is not.
         let opened_at = (opened > 0).then_some(now);
-        let active_at = last_received.max(last_connection).max(unseen_at).max(opened_at);
+        let passed_at = (passed_by > 0).then_some(now);
+        let active_at = last_received.max(last_connection).max(unseen_at).max(opened_at).max(passed_at);
         // Where connections are not counted, one may have come and gone.
         if active_at.is_some() || opens.is_none() {
             self.first_activity = self.first_activity.or(active_at);
@@ -334,11 +339,11 @@ impl Traffic {
         } else {
             self.silent_samples += 1;
         }
-        let (requests, connections) = (requests + newly_unseen, fresh + newly_unseen);
+        let (requests, connections) = (requests + newly_unseen + passed_by, fresh + newly_unseen);
         self.requests += u64::from(requests);
         self.last_connection = self.last_connection.max(last_connection).max(unseen_at);
         if requests > 0 {
-            self.last_request = self.last_request.max(last_received).max(unseen_at);
+            self.last_request = self.last_request.max(last_received).max(unseen_at).max(passed_at);
             // What came between the same two samples came as late, as far as can be told.
             (self.unattributed, self.uncounted) = (None, false);
         } else if elsewhere > 0 {

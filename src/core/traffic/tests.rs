@@ -1,5 +1,6 @@
 //! Samples in virtual time, and what is made of them.
 
+mod passing;
 mod shared;
 
 use super::verdict::Verdict;
@@ -129,47 +130,6 @@ fn what_comes_is_counted_second_by_second() {
     assert_eq!((evidence.last_request, evidence.last_connection), (Some(ms(2_500)), Some(ms(2_500))));
     assert_eq!(evidence.margin, Some(ms(100)));
     assert_eq!((evidence.owed_at_signal, evidence.connections_left), (Some(0), Some(4)));
-}
-
-#[test]
-fn a_connection_that_nobody_saw_is_one_request() {
-    let mut watched = Watched::with(0);
-    for _ in 0..3 {
-        watched.pass_by();
-        watched.pass(ms(250));
-        watched.sample();
-    }
-    watched.pass(ms(250));
-    watched.sample();
-    let evidence = watched.over(secs(15), Ended::Delay);
-    assert_eq!((evidence.requests, evidence.new_connections), (Some(3), Some(3)));
-    assert_eq!(evidence.last_request, Some(ms(750)));
-}
-
-#[test]
-fn what_comes_before_the_first_sample_counts_by_connections() {
-    let mut traffic = Traffic::new(BEGAN, Source::SockDiag, Some(10));
-    traffic.set_alone(true);
-    let counters = Counters { received: 100, sent: 9, segments_in: 1, segments_out: 1, ..Counters::default() };
-    traffic.connection(BEGAN + ms(40), 1, Some(&counters));
-    traffic.end_of_sample(BEGAN + ms(40), 0, Some(12));
-    let evidence = traffic.evidence(BEGAN + ms(40), secs(1), BEGAN + secs(1));
-    assert_eq!((evidence.new_connections, evidence.requests), (Some(2), Some(2)));
-}
-
-#[test]
-fn a_connection_seen_before_it_is_counted_is_counted_once() {
-    let mut watched = Watched::with(0);
-    // Opened between the count, which is read first, and the look at the connections.
-    watched.open();
-    watched.ask(0);
-    watched.opens = Some(1_000);
-    watched.pass(ms(250));
-    watched.sample();
-    watched.opens = Some(1_001);
-    watched.silent(2);
-    let evidence = watched.over(secs(15), Ended::Delay);
-    assert_eq!((evidence.requests, evidence.new_connections), (Some(1), Some(1)));
 }
 
 #[test]
