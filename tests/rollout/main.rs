@@ -40,7 +40,7 @@ use table::Tried;
 const JOBS: usize = 2;
 
 /// How often a cell is tried again.
-const AGAIN: usize = 2;
+const AGAIN: usize = 5;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
