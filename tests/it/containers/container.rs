@@ -1,10 +1,10 @@
 //! One container: started, waited for, stopped, and always removed.
 
-use super::image::{self, Slot};
+use super::image::Slot;
 use super::log::Log;
+use crate::support::until;
 use std::net::TcpStream;
 use std::process::{Command, Output};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// A container with lameduck as PID 1. It is removed when this is dropped.
@@ -34,7 +34,7 @@ impl Container {
     /// Starts `command` under lameduck with `flags`, in a container with `options`, and waits until
     /// the port of `slot` is open.
     pub(super) fn start(slot: Slot, options: &[&str], flags: &[&str], command: &[&str]) -> Self {
-        Self::start_from(image::NAME, slot, options, flags, command)
+        Self::start_from(slot.image, slot, options, flags, command)
     }
 
     /// The same, from another image.
@@ -49,22 +49,22 @@ impl Container {
         let own = ["run", "--detach", "--network", "host", "--name", &container.name];
         let args = [&own, options, &[image], words].concat();
         docker(&args).unwrap_or_else(|why| panic!("docker run: {why}"));
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect(("127.0.0.1", slot.port)).is_err() {
-            assert!(Instant::now() < deadline, "the server does not come up: {}", container.words());
-            thread::sleep(Duration::from_millis(20));
-        }
+        until("the server comes up", || {
+            assert!(container.runs(), "it has ended: {}", container.words());
+            TcpStream::connect(("127.0.0.1", slot.port)).is_ok()
+        });
         container
     }
 
     /// Starts a process in it that outlives everything, beside the server.
     pub(super) fn exec_something_that_stays(&self) {
         docker(&["exec", "--detach", &self.name, "/bin/busybox", "sleep", "1000"]).expect("docker exec");
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !self.processes().contains("sleep 1000") {
-            assert!(Instant::now() < deadline, "docker exec: {}", self.processes());
-            thread::sleep(Duration::from_millis(20));
-        }
+        until("it runs", || self.processes().contains("sleep 1000"));
+    }
+
+    fn runs(&self) -> bool {
+        let state = docker(&["inspect", "--format", "{{.State.Running}}", &self.name]).expect("docker inspect");
+        state.stdout.starts_with(b"true")
     }
 
     /// Stops it as an operator does. The grace is far above what any test needs: whatever ends

@@ -26,16 +26,16 @@ fn freeze_in(container: &Container, phase: &str, frozen: Duration) {
 fn frozen_past_its_delay_the_server_is_asked_at_the_thaw_and_has_its_whole_drain() {
     let name = "frozen_past_its_delay_the_server_is_asked_at_the_thaw_and_has_its_whole_drain";
     in_a_container(name, |slot| {
-        let container = start_nginx(slot, &[], &["--delay", "1s", "--drain-timeout", "1s"]);
+        let container = start_nginx(slot, &[], &["--delay", "3s", "--drain-timeout", "2s"]);
         let _held = held(slot);
-        freeze_in(&container, "lame-duck", Duration::from_millis(2_500));
+        freeze_in(&container, "lame-duck", Duration::from_millis(5_500));
         let stopped = container.wait();
         let log = &stopped.log;
-        // The server never ends: so it is killed, but only after it was asked and had its second.
+        // The server never ends: so it is killed, but only after it was asked and had its two seconds.
         let (draining, killing) = (log.phase("draining"), log.phase("killing"));
         assert!(draining.get("told").starts_with("SIGQUIT to nginx["), "{}", log.text);
-        assert!(draining.elapsed() >= Duration::from_secs(1), "{}", log.text);
-        assert!(killing.elapsed() >= draining.elapsed() + Duration::from_secs(1), "{}", log.text);
+        assert!(draining.elapsed() >= Duration::from_secs(3), "{}", log.text);
+        assert!(killing.elapsed() >= draining.elapsed() + Duration::from_secs(2), "{}", log.text);
         assert_eq!(stopped.code, 137, "{}", log.text);
     });
 }
@@ -43,13 +43,13 @@ fn frozen_past_its_delay_the_server_is_asked_at_the_thaw_and_has_its_whole_drain
 #[test]
 fn frozen_past_its_drain_it_is_killed_at_the_thaw() {
     in_a_container("frozen_past_its_drain_it_is_killed_at_the_thaw", |slot| {
-        let container = start_nginx(slot, &[], &["--drain-timeout", "1s"]);
+        let container = start_nginx(slot, &[], &["--drain-timeout", "4s"]);
         let _held = held(slot);
-        freeze_in(&container, "draining", Duration::from_millis(1_100));
+        freeze_in(&container, "draining", Duration::from_millis(4_100));
         let stopped = container.wait();
         let log = &stopped.log;
         assert!(log.phase("draining").get("told").starts_with("SIGQUIT to nginx["), "{}", log.text);
-        assert!(log.phase("killing").elapsed() >= Duration::from_secs(1), "{}", log.text);
+        assert!(log.phase("killing").elapsed() >= Duration::from_secs(4), "{}", log.text);
         assert_eq!((stopped.code, log.phase("gone").get("during")), (137, "killing"), "{}", log.text);
     });
 }

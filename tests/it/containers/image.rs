@@ -14,8 +14,9 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The image's name. One is kept, so that nothing piles up.
-pub(super) const NAME: &str = "lameduck-it-servers";
+/// What images of these tests have in common. They have no names, which another run might give away in the
+/// middle of this one.
+const LABEL: &str = "lameduck-it";
 
 /// A configuration for each container of a run, with ports of its own.
 const SLOTS: usize = 16;
@@ -32,17 +33,27 @@ pub(super) struct Slot {
     pub(super) port: u16,
     /// Where the server finds the one that answers slowly.
     pub(super) backend: u16,
+    /// The image that it is in.
+    pub(super) image: &'static str,
+}
+
+/// What is made once per run: an image, and the ports of its slots.
+struct Made {
+    image: String,
+    ports: Vec<[u16; 2]>,
 }
 
 /// A slot that nobody else uses, or why there is none.
 pub(super) fn slot() -> Result<Slot, String> {
-    static SLOTS_MADE: OnceLock<Result<Vec<Slot>, String>> = OnceLock::new();
+    static MADE: OnceLock<Result<Made, String>> = OnceLock::new();
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let slots = SLOTS_MADE.get_or_init(make).as_ref().map_err(Clone::clone)?;
-    Ok(*slots.get(NEXT.fetch_add(1, Ordering::Relaxed)).expect("more tests than slots: raise SLOTS"))
+    let Made { image, ports } = MADE.get_or_init(make).as_ref().map_err(Clone::clone)?;
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let [port, backend] = *ports.get(number).expect("more tests than slots: raise SLOTS");
+    Ok(Slot { number, port, backend, image })
 }
 
-fn make() -> Result<Vec<Slot>, String> {
+fn make() -> Result<Made, String> {
     if docker(&["version"]).is_err() {
         return Err("no Docker engine answers".to_owned());
     }
@@ -50,14 +61,14 @@ fn make() -> Result<Vec<Slot>, String> {
         return Err(format!("{missing} is not installed (.ci/run installs what the tests need)"));
     }
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("containers-{}", std::process::id()));
-    let slots = fill(&root);
-    import(&root, NAME, &[]);
+    let ports = fill(&root);
+    let image = import(&root, &[]);
     fs::remove_dir_all(&root).expect("the root file system can be removed again");
-    Ok(slots)
+    Ok(Made { image, ports })
 }
 
 /// Puts the root file system together.
-fn fill(root: &Path) -> Vec<Slot> {
+fn fill(root: &Path) -> Vec<[u16; 2]> {
     let modules = config::HTTPD_MODULES.map(|module| format!("/usr/lib/apache2/modules/mod_{module}.so"));
     let mut files: BTreeSet<PathBuf> = PROGRAMS.iter().map(PathBuf::from).chain(modules.map(PathBuf::from)).collect();
     let lameduck = binary();
@@ -75,14 +86,13 @@ fn fill(root: &Path) -> Vec<Slot> {
     write(root, "etc/passwd", "root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n");
     write(root, "etc/group", "root:x:0:\nnogroup:x:65534:\n");
     write(root, "var/www/index.txt", "done\n");
-    let slots: Vec<Slot> = (0..SLOTS).map(|number| Slot { number, port: free_port(), backend: free_port() }).collect();
-    for slot in &slots {
-        let Slot { number, port, backend } = slot;
+    let ports: Vec<[u16; 2]> = (0..SLOTS).map(|_| [free_port(), free_port()]).collect();
+    for (number, [port, backend]) in ports.iter().enumerate() {
         write(root, &format!("etc/it/{number}/nginx.conf"), &config::nginx(*port, *backend));
         write(root, &format!("etc/it/{number}/haproxy.cfg"), &config::haproxy(*port, *backend));
         write(root, &format!("etc/it/{number}/httpd.conf"), &config::httpd(*port, *backend));
     }
-    slots
+    ports
 }
 
 /// What is shipped, or else what cargo built, which brings its libraries along.
@@ -97,9 +107,9 @@ fn libraries(program: &Path) -> Vec<PathBuf> {
     text.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(PathBuf::from).collect()
 }
 
-/// Makes an image of nothing but lameduck and busybox, and what these need if they are not static;
-/// `changes` are lines of a Dockerfile.
-pub(super) fn from_scratch(name: &str, changes: &[&str]) {
+/// Makes an image of nothing but lameduck and busybox, and what these need if they are not static, and
+/// returns its id; `changes` are lines of a Dockerfile.
+pub(super) fn from_scratch(changes: &[&str]) -> String {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scratch-{}", std::process::id()));
     let lameduck = binary();
     for file in libraries(&lameduck) {
@@ -108,22 +118,25 @@ pub(super) fn from_scratch(name: &str, changes: &[&str]) {
     copy(&lameduck, &root.join("lameduck"));
     copy(Path::new("/bin/busybox"), &root.join("busybox"));
     write(&root, "www/index.html", "done\n");
-    import(&root, name, changes);
+    let image = import(&root, changes);
     fs::remove_dir_all(&root).expect("the root file system can be removed again");
+    image
 }
 
-fn import(root: &Path, name: &str, changes: &[&str]) {
-    // It is not there on the first run.
-    let _ = docker(&["image", "rm", "--force", name]);
+fn import(root: &Path, changes: &[&str]) -> String {
+    // So that nothing piles up; those of a run that goes on are younger. Another may be at it already.
+    let label = format!("label={LABEL}");
+    let _ = docker(&["image", "prune", "--force", "--filter", &label, "--filter", "until=2h"]);
     let mut tar = Command::new("tar");
     tar.arg("-C").arg(root).args(["--owner=0", "--group=0", "-c", "."]).stdout(Stdio::piped());
     let mut tar = tar.spawn().expect("tar is there");
     let mut import = Command::new("docker");
-    import.args(["import", "--change", r#"ENTRYPOINT ["/lameduck"]"#]);
-    import.args(changes.iter().flat_map(|change| ["--change", change])).args(["-", name]);
+    import.args(["import", "--change", r#"ENTRYPOINT ["/lameduck"]"#, "--change", &format!("LABEL {LABEL}=1")]);
+    import.args(changes.iter().flat_map(|change| ["--change", change])).arg("-");
     let output = import.stdin(tar.stdout.take().unwrap()).output().unwrap();
     assert!(output.status.success(), "docker import: {}", String::from_utf8_lossy(&output.stderr));
     assert!(tar.wait().unwrap().success());
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 fn inside(root: &Path, file: &Path) -> PathBuf {

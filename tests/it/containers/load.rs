@@ -32,6 +32,8 @@ pub(super) struct Request {
     pub(super) slow: bool,
     /// When the client began to connect.
     pub(super) began: Duration,
+    /// When it was let in by the kernel; when it knew that it was not.
+    pub(super) connected: Duration,
     /// When it had its answer, or knew that there would be none.
     pub(super) ended: Duration,
     /// What it got.
@@ -81,9 +83,9 @@ fn ask_until_refused(port: u16, slow: bool, over: &AtomicBool) -> Vec<Request> {
     let mut requests = Vec::new();
     while !over.load(Ordering::SeqCst) {
         let began = now();
-        let outcome = ask(port, slow);
+        let (connected, outcome) = ask(port, slow);
         let refused = outcome == Outcome::Refused;
-        requests.push(Request { slow, began, ended: now(), outcome });
+        requests.push(Request { slow, began, connected, ended: now(), outcome });
         if refused {
             break;
         }
@@ -92,17 +94,20 @@ fn ask_until_refused(port: u16, slow: bool, over: &AtomicBool) -> Vec<Request> {
     requests
 }
 
-fn ask(port: u16, slow: bool) -> Outcome {
-    let stream = match TcpStream::connect(("127.0.0.1", port)) {
+fn ask(port: u16, slow: bool) -> (Duration, Outcome) {
+    let stream = TcpStream::connect(("127.0.0.1", port));
+    let connected = now();
+    let stream = match stream {
         Ok(stream) => stream,
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return Outcome::Refused,
-        Err(error) => return Outcome::Lost(error.to_string()),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return (connected, Outcome::Refused),
+        Err(error) => return (connected, Outcome::Lost(error.to_string())),
     };
-    match exchange(stream, if slow { "/slow" } else { "/index.txt" }) {
+    let outcome = match exchange(stream, if slow { "/slow" } else { "/index.txt" }) {
         Ok(answer) if answer.starts_with("HTTP/1.1 200") && answer.contains("done") => Outcome::Answered,
         Ok(answer) => Outcome::Lost(answer),
         Err(error) => Outcome::Lost(error.to_string()),
-    }
+    };
+    (connected, outcome)
 }
 
 fn exchange(mut stream: TcpStream, path: &str) -> io::Result<String> {

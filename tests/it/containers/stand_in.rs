@@ -2,7 +2,7 @@
 //! nothing is lost.
 
 use super::container::Container;
-use super::image::{self, Slot};
+use super::image::Slot;
 use super::stops::{in_a_container, nginx, stop_under_load};
 
 /// Starts nginx with lameduck mounted over `path`, as whatever that is called.
@@ -12,7 +12,7 @@ fn start(slot: Slot, path: &str, options: &[&str], words: &[&str]) -> Container 
     let own = ["--volume", &mount, "--env", "LAMEDUCK_DELAY=1s", "--env", "LAMEDUCK_LOG=json"];
     let command = nginx(slot);
     let command: Vec<&str> = words.iter().copied().chain(command.iter().map(String::as_str)).collect();
-    Container::start_words(image::NAME, slot, &[&own, options].concat(), &command)
+    Container::start_words(slot.image, slot, &[&own, options].concat(), &command)
 }
 
 #[test]
