@@ -66,7 +66,7 @@ fn reset_after_some_bytes_of_the_answer() {
         request(&mut stream);
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123456789").ok();
         // The client must have read it before the reset throws it away.
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(std::time::Duration::from_millis(500));
         reset(&stream);
     });
     assert!(probed.text.contains("after 50 bytes of the answer"), "{}", probed.text);
@@ -163,7 +163,7 @@ fn a_connection_that_is_closed_while_it_waits_costs_nothing() {
         answer(&mut stream, "200 OK", "", "done");
     });
     // Far apart: a request that crosses the close would be lost, and rightly.
-    let probed = once(&[&server.url(), "--rate", "4", "--for", "2s", "--keep-alive", "100%"]);
+    let probed = once(&[&server.url(), "--rate", "2", "--for", "4s", "--keep-alive", "100%"]);
     probed.assert_all("ok", 8);
     assert_eq!(server.connections.load(Ordering::Relaxed), 8);
 }

@@ -3,7 +3,6 @@
 use super::server::{Probed, answering, command, probe, probed, server};
 use crate::support::until;
 use std::process::Stdio;
-use std::sync::atomic::Ordering;
 
 fn deploying(script: &str) -> Probed {
     let server = server(answering("200 OK", "", ""));
@@ -52,15 +51,20 @@ fn a_command_that_is_not_there_is_told() {
     assert!(probed.text.contains("cannot start \"/no/such/command x\": No such file"), "{}", probed.text);
 }
 
+/// Whether the deploy that waits for this file to say `go` runs.
+fn begun(go: &str) -> bool {
+    std::fs::exists(format!("{go}.begun")).unwrap()
+}
+
 #[test]
 fn a_second_signal_leaves_a_deploy_that_hangs() {
     let server = server(answering("200 OK", "", ""));
     let directory = crate::support::files::tempdir();
     let go = directory.file("go", "", 0o644);
-    let script = "trap '' TERM; while ! read -r go < \"$0\"; do sleep 0.1; done";
+    let script = "trap '' TERM; : > \"$0.begun\"; while ! read -r go < \"$0\"; do sleep 0.1; done";
     let mut probe = command(&[&server.url(), "--", "sh", "-c", script, &go]);
     let mut child = probe.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    until("the deploy runs", || server.connections.load(Ordering::Relaxed) > 70);
+    until("the deploy runs", || begun(&go));
     let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
     // The report is the last before it waits for the deploy.
@@ -80,13 +84,12 @@ fn a_second_signal_leaves_a_deploy_that_hangs() {
 #[test]
 fn a_deploy_outlives_an_interrupted_probe() {
     let server = server(answering("200 OK", "", ""));
-    let script = "echo begun; while kill -0 $PPID; do sleep 0.1; read -r go < \"$0\" && break; done; echo done";
+    let script = "echo begun; : > \"$0.begun\"; while kill -0 $PPID; do sleep 0.1; read -r go < \"$0\" && break; done; echo done";
     let directory = crate::support::files::tempdir();
     let go = directory.file("go", "", 0o644);
     let mut probe = command(&[&server.url(), "--", "sh", "-c", script, &go]);
     let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Past the lead of two seconds.
-    until("the deploy runs", || server.connections.load(Ordering::Relaxed) > 70);
+    until("the deploy runs", || begun(&go));
     let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
     std::fs::write(&go, "go\n").unwrap();

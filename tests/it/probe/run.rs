@@ -22,7 +22,12 @@ fn the_rate_is_kept_and_the_shares_too() {
         }
     });
     let args = ["--rate", "100", "--for", "1s", "--slow-path", "/slow", "--slow", "10%", "--keep-alive", "30%"];
-    let probed = once(&[&[server.url().as_str()], &args[..]].concat());
+    let mut before = 0;
+    let probed = on_time(|| {
+        paths.lock().unwrap().clear();
+        before = server.connections.load(Ordering::Relaxed);
+        once(&[&[server.url().as_str()], &args[..]].concat())
+    });
     probed.assert_all("ok", 100);
     let paths = paths.lock().unwrap();
     let count = |part: &str| paths.iter().filter(|text| text.contains(part)).count();
@@ -31,7 +36,7 @@ fn the_rate_is_kept_and_the_shares_too() {
     assert_eq!(count("GET /slow HTTP/1.1"), planned(|kind| kind.slow));
     assert_eq!(count("GET / HTTP/1.1"), planned(|kind| !kind.slow));
     assert_eq!(count("connection: close"), planned(|kind| !kind.kept_alive));
-    let opened = server.connections.load(Ordering::Relaxed);
+    let opened = server.connections.load(Ordering::Relaxed) - before;
     assert!((69..100).contains(&opened), "{opened} connections for 70 requests with one each and 30 on kept ones");
 }
 
@@ -174,7 +179,7 @@ fn a_result_that_cannot_be_written_is_told_before_anything_is_deployed() {
 #[test]
 fn a_probe_that_is_late_itself_says_so() {
     let server = server(answering("200 OK", "", ""));
-    let mut probe = command(&[&server.url(), "--for", "2s"]);
+    let mut probe = command(&[&server.url(), "--for", "4s"]);
     let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("a few requests", || server.connections.load(Ordering::Relaxed) > 5);
     let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
@@ -184,7 +189,7 @@ fn a_probe_that_is_late_itself_says_so() {
     let probed = probed(&child.wait_with_output().unwrap());
     assert_eq!(probed.code, Some(2), "{}", probed.text);
     assert!(probed.text.contains("NO MEASURE: 1 % of the requests went out"), "{}", probed.text);
-    assert_eq!(probed.number("/sent"), 100, "what was due meanwhile went out all the same");
+    assert_eq!(probed.number("/sent"), 200, "what was due meanwhile went out all the same");
 }
 
 #[test]
@@ -241,7 +246,7 @@ fn readiness_and_phases_are_shown_and_never_counted() {
 #[test]
 fn a_terminal_has_a_status_line_and_a_pipe_has_plain_lines() {
     let server = server(answering("500 Oops", "", ""));
-    let args = [&server.url(), "--rate", "40", "--for", "1s", "--readiness", "/readyz"];
+    let args = [&server.url(), "--rate", "40", "--for", "2s", "--readiness", "/readyz"];
     let piped = once(&args).text;
     assert!(piped.contains("s first loss: app_error: ") && piped.contains("/readyz: 500\n"), "{piped}");
     assert!(!piped.contains('\u{1b}'), "{piped}");
@@ -254,9 +259,10 @@ fn a_terminal_has_a_status_line_and_a_pipe_has_plain_lines() {
     let _ = std::io::Read::read_to_end(&mut std::fs::File::from(pty.master), &mut seen);
     child.wait().unwrap();
     let shown = String::from_utf8(seen).unwrap();
-    let status = shown.split('\r').find(|line| line.contains("latest "));
+    // The readiness page may have been answered later than the first request.
+    let status = shown.split('\r').find(|line| line.contains("  readiness 500  latest "));
     let status = status.unwrap_or_else(|| panic!("no status line: {shown:?}"));
-    assert!(status.contains(" 40/s  sent ") && status.contains("  readiness 500  "), "{status:?}");
+    assert!(status.contains(" 40/s  sent "), "{status:?}");
     assert!(!shown.contains("first loss:"), "{shown:?}");
 }
 
@@ -265,9 +271,9 @@ fn a_report_tells_the_phases_afterwards() {
     let directory = files::tempdir();
     let report = directory.path.join("report.json");
     let server = server(answering("200 OK", "", ""));
-    let mut probe = command(&[&server.url(), "--for", "2s", "--stop-report", report.to_str().unwrap()]);
+    let mut probe = command(&[&server.url(), "--for", "4s", "--stop-report", report.to_str().unwrap()]);
     let child = probe.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    until("a second of requests", || server.connections.load(Ordering::Relaxed) > 25);
+    until("a second of requests", || server.connections.load(Ordering::Relaxed) > 50);
     let now = Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%S.%3NZ"]).output().unwrap().stdout;
     let now = String::from_utf8(now).unwrap();
     let text = format!(
@@ -280,7 +286,7 @@ fn a_report_tells_the_phases_afterwards() {
     let phases: Vec<_> =
         probed.json["phases"].as_array().unwrap().iter().map(|change| change["phase"].clone()).collect();
     assert_eq!(phases, [Value::from("lame-duck"), Value::from("draining"), Value::Null]);
-    assert!(probed.json["stop_s"].as_f64().is_some_and(|stop| (0.0..2.0).contains(&stop)), "{}", probed.json["stop_s"]);
+    assert!(probed.json["stop_s"].as_f64().is_some_and(|stop| (0.0..4.0).contains(&stop)), "{}", probed.json["stop_s"]);
     // One that is not there is told, and takes nothing from the rest.
     let probed =
         super::server::probe(&[&[server.url().as_str()], &TWENTY[..], &["--stop-report", "/no/such"]].concat());

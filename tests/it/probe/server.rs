@@ -1,5 +1,6 @@
 //! A server that does to every connection what a test wants, and the probe that is run against it.
 
+use crate::support::{free_port, until};
 use nix::libc;
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
@@ -92,9 +93,9 @@ pub(super) fn reset(stream: &TcpStream) {
     assert_eq!(result, 0);
 }
 
-/// A port on which nobody listens.
+/// A port on which nobody listens, nor will.
 pub(super) fn nobody() -> SocketAddr {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
+    (Ipv4Addr::LOCALHOST, free_port()).into()
 }
 
 /// The command, with JSON to standard output.
@@ -116,10 +117,10 @@ pub(super) fn once(args: &[&str]) -> Probed {
 
 /// Does it again where the probe says that it was late itself: of twenty requests one is enough for that,
 /// and then its status tells of this machine.
-pub(super) fn on_time(run: impl Fn() -> Probed) -> Probed {
-    const TRIES: usize = 10;
-    let mut tries = (0..TRIES).map(|_| run());
-    tries.find(|probed| !probed.late()).unwrap_or_else(|| panic!("late each of {TRIES} times"))
+pub(super) fn on_time(mut run: impl FnMut() -> Probed) -> Probed {
+    let mut last = None;
+    until("the probe is on time", || !last.insert(run()).late());
+    last.unwrap()
 }
 
 /// What it left behind.
