@@ -77,17 +77,15 @@ fn a_storm_that_never_ends_does_not_keep_the_stop_of_a_server_behind_a_shell_wai
     needs!();
     let _alone = alone();
     // Each HUP takes a look at who is behind the shell, and there is another one when it is over.
-    let server = "import os, signal\n\
-                  signal.signal(1, signal.SIG_IGN)\n\
+    let server = "signal.signal(1, signal.SIG_IGN)\n\
                   if not (os.fork() and os.fork()):\n \
                   while True: os.kill(1, 1)\n\
-                  signal.signal(15, lambda *_: os._exit(7))\n\
-                  os.write(1, b'ready\\n')\n\
-                  while True: signal.pause()";
+                  signal.signal(15, lambda *_: os._exit(7))";
     let port = format!("127.0.0.1:{}", free_port());
     for health in [&[][..], &["--health-listen", &port]] {
         let line = format!("{}; exit $?", fixtures::SERVER_IN_SHELL);
-        let mut run = Init::new().env("S", server).flags(health).cmd(["/bin/sh", "-c", &line]).spawn();
+        let mut run =
+            Init::new().env("S", &fixtures::handling(server)).flags(health).cmd(["/bin/sh", "-c", &line]).spawn();
         run.expect_stdout("ready\n");
         run.signal(libc::SIGTERM);
         run.expect_exit(7);
@@ -215,10 +213,9 @@ fn only_the_server_itself_gets_a_signal_unless_its_group_is_asked_for() {
 #[test]
 fn a_server_that_left_its_group_is_signalled_alone() {
     needs!();
-    let leave = "import os, signal, time\npid = os.fork()\nif pid == 0:\n time.sleep(600)\nos.setpgid(pid, pid)\n\
-                 os.setpgid(0, pid)\nsignal.signal(15, lambda *_: os._exit(7))\nos.write(1, b'ready\\n')\n\
-                 while True: signal.pause()";
-    let mut run = Init::new().flags(["--group"]).python(leave, &[]).spawn();
+    let leave = "import time\npid = os.fork()\nif pid == 0:\n time.sleep(600)\nos.setpgid(pid, pid)\n\
+                 os.setpgid(0, pid)\nsignal.signal(15, lambda *_: os._exit(7))";
+    let mut run = Init::new().flags(["--group"]).python(&fixtures::handling(leave), &[]).spawn();
     run.expect_stdout("ready\n");
     run.signal(libc::SIGTERM);
     run.expect_exit(7);

@@ -4,9 +4,6 @@ use crate::support::{Init, Running, fixtures, procfs, until};
 use nix::libc;
 use std::time::{Duration, Instant};
 
-/// Longer than two stop signals may be apart and still be one.
-const NO_DUPLICATE: Duration = Duration::from_millis(250);
-
 /// The server of the tests under these flags; it drains for a tenth of a second and leaves with 4.
 fn server(flags: &[&str]) -> Running {
     let mut run = Init::new()
@@ -107,14 +104,13 @@ fn count(run: &Running, comm: &str) -> usize {
 #[test]
 fn a_hook_that_takes_too_long_is_killed_with_its_children() {
     needs!();
-    let mut run = server(&["--delay", "10m", "--hook-timeout", "500ms", "--on-stop", STUBBORN]);
+    let mut run = server(&["--delay", "10m", "--hook-timeout", "3s", "--on-stop", STUBBORN]);
     run.signal(libc::SIGTERM);
     run.expect_stderr("stuck\n");
     until("both children run", || count(&run, "sleep") == 2);
     run.expect_stderr("the on-stop hook took too long and is killed");
     until("none of them is left", || count(&run, "sleep") + count(&run, "sh") == 0);
-    run.goes_on_for(NO_DUPLICATE);
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_exit(4);
     assert!(!run.stderr().contains("left behind"), "{}", run.stderr());
 }
@@ -125,8 +121,7 @@ fn a_second_stop_signal_does_not_wait_for_a_hook() {
     let mut run = server(&["--delay", "10m", "--hook-timeout", "10m", "--on-stop", STUBBORN]);
     run.signal(libc::SIGTERM);
     run.expect_stderr("stuck\n");
-    run.goes_on_for(NO_DUPLICATE);
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_exit(4);
     assert!(run.stderr().contains("hurried by SIGTERM") && !run.stderr().contains("left behind"), "{}", run.stderr());
 }
@@ -165,8 +160,7 @@ fn an_exit_hook_is_bounded_and_cut_by_a_stop_signal() {
     let mut run = server(&["--hook-timeout", "10m", "--on-exit", STUBBORN]);
     run.signal(libc::SIGTERM);
     run.expect_stderr("stuck\n");
-    run.goes_on_for(NO_DUPLICATE);
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_exit(4);
     let log = run.stderr();
     assert!(

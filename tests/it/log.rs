@@ -16,9 +16,10 @@ fn seconds(line: &Value, key: &str) -> f64 {
     line[key].as_f64().unwrap_or_else(|| panic!("no {key}: {line}"))
 }
 
-/// A server stopped after half a second, with these flags.
+/// A server stopped after half a second, with these flags. In a network of its own: connections to anybody
+/// else's server would be worth a line.
 fn stopped(flags: &[&str]) -> Running {
-    let init = Init::new().flags(["--delay", "500ms", "--drain-timeout", "20s"]).flags(flags);
+    let init = Init::new().own_network().flags(["--delay", "500ms", "--drain-timeout", "20s"]).flags(flags);
     let mut run = init.env("DRAIN", "0.3").env("STATUS", "4").python(fixtures::SERVER, &[]).spawn();
     run.told("port");
     assert_eq!(run.stderr(), "", "quiet until the stop");
@@ -29,7 +30,7 @@ fn stopped(flags: &[&str]) -> Running {
 
 #[test]
 fn a_stop_in_words_is_a_line_for_each_phase() {
-    needs!();
+    needs!("unshare", "ip");
     let log = stopped(&[]).stderr();
     let lines: Vec<&str> = log.lines().collect();
     let [lame_duck, draining, gone] = lines.as_slice() else { panic!("not three lines: {log}") };
@@ -37,16 +38,16 @@ fn a_stop_in_words_is_a_line_for_each_phase() {
         lame_duck.starts_with("lameduck: lame-duck: SIGTERM from outside the container; serving on for 500ms"),
         "{log}"
     );
-    assert!(lame_duck.contains("then SIGTERM to python3[2]; SIGKILL 20s later"), "{log}");
-    assert!(draining.starts_with("lameduck: draining: delay over; SIGTERM to python3[2]; SIGKILL 20s later"), "{log}");
-    assert!(gone.starts_with("lameduck: gone: python3[2] exited with status 4 while draining"), "{log}");
+    assert!(lame_duck.contains("then SIGTERM to python3[3]; SIGKILL 20s later"), "{log}");
+    assert!(draining.starts_with("lameduck: draining: delay over; SIGTERM to python3[3]; SIGKILL 20s later"), "{log}");
+    assert!(gone.starts_with("lameduck: gone: python3[3] exited with status 4 while draining"), "{log}");
     assert!(lines.iter().all(|line| line.contains("(elapsed ")), "{log}");
     assert!(lame_duck.contains(", remaining 20.") && draining.contains(", remaining "), "{log}");
 }
 
 #[test]
 fn a_stop_in_json_carries_the_same_under_keys() {
-    needs!();
+    needs!("unshare", "ip");
     let lines = lines(&mut stopped(&["--log", "json"]));
     let phases: Vec<&str> = lines.iter().map(|line| line["phase"].as_str().unwrap()).collect();
     assert_eq!(phases, ["lame-duck", "draining", "gone"]);
@@ -162,6 +163,6 @@ fn a_server_that_ends_by_itself_is_not_worth_a_line() {
 
 #[test]
 fn less_is_logged_when_asked_for() {
-    needs!();
+    needs!("unshare", "ip");
     assert_eq!(stopped(&["--log-level", "warn"]).stderr(), "");
 }

@@ -1,11 +1,11 @@
 //! `--ready-file` and `--drain-file`: there when they should be, and no harm done when they cannot.
 
 use crate::support::files::{TempDir, tempdir};
-use crate::support::{Init, Running, fixtures, until};
+use crate::support::{Init, Running, fixtures, free_port, until};
 use nix::libc;
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -58,8 +58,7 @@ fn one_goes_and_the_other_comes_at_the_stop_signal() {
     run.signal(libc::SIGTERM);
     run.expect_stderr("serving on for 10m");
     assert_eq!(marks.there(), (false, true));
-    run.goes_on_for(std::time::Duration::from_millis(250));
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_exit(4);
     assert_eq!(marks.there(), (false, false), "nothing is left behind");
     assert_eq!(fs::read_dir(&marks.dir.path).unwrap().count(), 0);
@@ -69,14 +68,8 @@ fn one_goes_and_the_other_comes_at_the_stop_signal() {
 fn the_drain_file_is_there_before_the_server_is_told() {
     needs!();
     let marks = Marks::new();
-    let look = format!(
-        "import os, signal; signal.signal(15, lambda *_: os._exit(os.path.exists('{}')))\n",
-        marks.drain.display()
-    );
-    let mut run = Init::new()
-        .flags(marks.flags())
-        .python(&format!("{look}os.write(1, b'ready\\n')\nwhile True: signal.pause()"), &[])
-        .spawn();
+    let look = format!("signal.signal(15, lambda *_: os._exit(os.path.exists('{}')))", marks.drain.display());
+    let mut run = Init::new().flags(marks.flags()).python(&fixtures::handling(&look), &[]).spawn();
     run.expect_stdout("ready\n");
     run.signal(libc::SIGTERM);
     run.expect_exit(1);
@@ -87,12 +80,15 @@ fn readiness_goes_when_it_was_asked_to() {
     needs!();
     for (unready, in_delay, in_drain) in [("end", true, false), ("never", true, true)] {
         let marks = Marks::new();
-        let mut run = marks.serve(&["--delay", "1s", "--unready", unready], "1");
+        let mut run =
+            Init::new().flags(marks.flags()).flags(["--delay", "10m", "--unready", unready]).recorder(&["10=4"]);
         run.signal(libc::SIGTERM);
-        run.expect_stderr("serving on for 1s");
+        run.expect_stderr("serving on for 10m");
         assert_eq!(marks.there(), (in_delay, true), "{unready}");
+        run.hurry();
         run.expect_stdout("got 15\n");
         assert_eq!(marks.there(), (in_drain, true), "{unready}");
+        run.signal(libc::SIGUSR1);
         run.expect_exit(4);
         assert_eq!(marks.there(), (false, false), "{unready}");
     }
@@ -261,7 +257,7 @@ fn ask(connection: &mut TcpStream, path: &str) -> String {
 fn nginx_of_the_examples_turns_red_and_leaves_no_connection_for_a_request_to_cross() {
     needs!("nginx");
     let marks = Marks::new();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/nginx/nginx.conf");
     let config = fs::read_to_string(published).unwrap();
     let root = marks.dir.path.to_str().unwrap();
@@ -290,7 +286,6 @@ fn nginx_of_the_examples_turns_red_and_leaves_no_connection_for_a_request_to_cro
         assert!(head.starts_with("HTTP/1.1 200") && head.contains("Connection: close"), "{head}");
         assert_eq!(connection.read(&mut [0]).unwrap(), 0, "the connection is closed behind the answer");
     }
-    run.goes_on_for(std::time::Duration::from_millis(250));
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_exit(0);
 }

@@ -64,12 +64,9 @@ fn an_orphan_that_lives_on_does_not_hold_up_the_end() {
 fn thousands_that_are_left_behind_end_by_the_signal_they_are_told() {
     needs!();
     let _alone = alone();
-    let server = "import os, signal\n\
-                  for _ in range(3000): os.posix_spawn('/bin/sleep', ['sleep', '600'], os.environ)\n\
-                  signal.signal(15, lambda *_: os._exit(6))\n\
-                  os.write(1, b'ready\\n')\n\
-                  while True: signal.pause()";
-    let mut run = Init::new().flags(["--linger", "10m"]).python(server, &[]).spawn();
+    let server = "for _ in range(3000): os.posix_spawn('/bin/sleep', ['sleep', '600'], os.environ)\n\
+                  signal.signal(15, lambda *_: os._exit(6))";
+    let mut run = Init::new().flags(["--linger", "10m"]).python(&fixtures::handling(server), &[]).spawn();
     run.expect_stdout("ready\n");
     run.signal(libc::SIGTERM);
     run.expect_exit(6);

@@ -8,7 +8,7 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A report in a directory of its own.
 struct Report {
@@ -173,8 +173,7 @@ fn a_hurried_stop_and_its_warnings_are_told_of() {
     let mut run = report.serve(&["--delay", "10m", "--grace", "60s", "--drain-timeout", "1m"], &[("DRAIN", "0.1")]);
     run.signal(libc::SIGTERM);
     run.expect_stderr("serving on for 10m");
-    run.goes_on_for(Duration::from_millis(250));
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_exit(4);
     let read = report.read();
     assert_eq!(read["hurried"], true);
@@ -191,8 +190,7 @@ fn the_report_is_there_while_the_last_hook_runs() {
     run.expect_stderr("stuck\n");
     let read = report.read();
     assert_eq!((&read["outcome"], &read["hooks"]), (&"exited".into(), &json!([])));
-    run.goes_on_for(Duration::from_millis(250));
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_exit(4);
     assert_eq!(only(&report.read()["hooks"][0], &["name", "exit_code"]), json!({"name": "on-exit", "exit_code": null}));
 }

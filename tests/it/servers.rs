@@ -14,7 +14,7 @@ fn serving(mut run: Running, port: u32) -> (Running, u32) {
     (run, port)
 }
 
-/// nginx on a port of its own; `/slow` takes about two seconds.
+/// nginx on a port of its own; `/slow` takes about two seconds, `/slower` forty.
 pub(crate) fn nginx(flags: &[&str]) -> (Running, u32) {
     nginx_at(free_port(), flags)
 }
@@ -37,6 +37,7 @@ fn nginx_under(init: Init, port: u16, flags: &[&str]) -> (Running, u32) {
              server {{
                  listen 127.0.0.1:{port}; root {dir};
                  location = /slow {{ limit_rate 20k; try_files /index.html =404; }}
+                 location = /slower {{ limit_rate 1k; try_files /index.html =404; }}
              }}
          }}",
         dir = dir.path.display()
@@ -71,17 +72,20 @@ fn apache(flags: &[&str]) -> (Running, u32) {
     serving(Init::new().files(dir).flags(flags).cmd(["apache2", "-D", "FOREGROUND", "-f", &config]).spawn(), port)
 }
 
+/// Long enough for a request or two, however busy the machine is.
+const DELAYED: [&str; 2] = ["--delay", "3s"];
+
 /// Stops a server from outside with `signal`: it must be named as what it is, serve on for the delay
-/// of one second, then be sent its graceful signal and end with 0.
+/// of three seconds, then be sent its graceful signal and end with 0.
 fn stop_in_order((mut run, port): (Running, u32), signal: i32, graceful: &str) {
     let began = Instant::now();
     run.signal(signal);
-    run.expect_stderr(&format!("serving on for 1s, then {graceful}"));
+    run.expect_stderr(&format!("serving on for 3s, then {graceful}"));
     let mut answered = 0;
     loop {
         // Only once the delay is over may one be refused.
         if !http::answers(port, "/") {
-            assert!(began.elapsed() >= Duration::from_secs(1), "a request in the delay was refused: {}", run.stderr());
+            assert!(began.elapsed() >= Duration::from_secs(3), "a request in the delay was refused: {}", run.stderr());
             break;
         }
         if run.stderr().contains("delay over; ") {
@@ -93,15 +97,15 @@ fn stop_in_order((mut run, port): (Running, u32), signal: i32, graceful: &str) {
     assert!(answered > 0);
     run.expect_stderr(&format!("delay over; {graceful}"));
     run.expect_exit(0);
-    assert!(began.elapsed() >= Duration::from_secs(1));
+    assert!(began.elapsed() >= Duration::from_secs(3));
     assert!(!http::answers(port, "/"));
 }
 
 #[test]
 fn nginx_is_stopped_with_quit_whatever_asked_for_it() {
     needs!("nginx");
-    stop_in_order(nginx(&["--delay", "1s"]), libc::SIGTERM, "SIGQUIT to nginx");
-    stop_in_order(nginx(&["--delay", "1s"]), libc::SIGQUIT, "SIGQUIT to nginx");
+    stop_in_order(nginx(&DELAYED), libc::SIGTERM, "SIGQUIT to nginx");
+    stop_in_order(nginx(&DELAYED), libc::SIGQUIT, "SIGQUIT to nginx");
 }
 
 #[test]
@@ -118,7 +122,7 @@ fn nginx_finishes_an_answer_that_is_longer_than_the_delay() {
 fn nginx_is_stopped_with_quit_where_nothing_shows_what_runs() {
     needs!("nginx", "mount");
     let hide = ["sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"];
-    let (run, port) = nginx_under(Init::new().through(hide), free_port(), &["--delay", "1s"]);
+    let (run, port) = nginx_under(Init::new().through(hide), free_port(), &DELAYED);
     let slow = http::send(port, "/slow").unwrap();
     stop_in_order((run, port), libc::SIGTERM, "SIGQUIT to nginx");
     assert!(slow.answered());
@@ -127,15 +131,15 @@ fn nginx_is_stopped_with_quit_where_nothing_shows_what_runs() {
 #[test]
 fn haproxy_is_stopped_with_usr1_also_when_that_asks_for_it_from_outside() {
     needs!("haproxy");
-    stop_in_order(haproxy(&["--delay", "1s"]), libc::SIGUSR1, "SIGUSR1 to haproxy");
-    stop_in_order(haproxy(&["--delay", "1s"]), libc::SIGTERM, "SIGUSR1 to haproxy");
+    stop_in_order(haproxy(&DELAYED), libc::SIGUSR1, "SIGUSR1 to haproxy");
+    stop_in_order(haproxy(&DELAYED), libc::SIGTERM, "SIGUSR1 to haproxy");
 }
 
 #[test]
 fn apache_is_stopped_with_winch_also_when_that_asks_for_it_from_outside() {
     needs!("apache2");
-    stop_in_order(apache(&["--delay", "1s"]), libc::SIGWINCH, "SIGWINCH to apache2");
-    stop_in_order(apache(&["--delay", "1s"]), libc::SIGTERM, "SIGWINCH to apache2");
+    stop_in_order(apache(&DELAYED), libc::SIGWINCH, "SIGWINCH to apache2");
+    stop_in_order(apache(&DELAYED), libc::SIGTERM, "SIGWINCH to apache2");
 }
 
 #[test]

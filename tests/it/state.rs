@@ -1,13 +1,14 @@
 //! `--state-file` and its lock, and the watchdog of the examples that goes by them.
 
 use crate::support::files::{TempDir, tempdir};
-use crate::support::{Init, Running, fixtures, http, until};
+use crate::support::{Init, NO_DUPLICATE, Running, fixtures, http, until};
 use nix::libc;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A state file in a directory of its own.
@@ -27,9 +28,7 @@ impl State {
     }
 
     fn read(&self) -> Value {
-        let text = fs::read_to_string(&self.path).unwrap();
-        assert!(text.ends_with("}\n") && text.lines().count() == 1, "{text:?}");
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+        read(&self.path)
     }
 
     fn phase(&self) -> String {
@@ -54,17 +53,24 @@ impl State {
     }
 }
 
+/// A state, whole.
+fn read(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.ends_with("}\n") && text.lines().count() == 1, "{text:?}");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
 #[test]
 fn the_state_follows_the_phases_and_the_lock_is_held_through_the_stop() {
     needs!();
     let state = State::new();
-    let (mut run, _) = state.serve(&["--delay", "1s"], "1");
+    let mut run = Init::new().flags(state.flags()).flags(["--delay", "10m"]).recorder(&["10=4"]);
     until("it serves", || state.phase() == "serving");
     let serving = state.read();
     assert_eq!((&serving["ready"], &serving["pid"], &serving["signal"]), (&true.into(), &2.into(), &Value::Null));
     assert!(!state.locked());
     run.signal(libc::SIGTERM);
-    run.expect_stderr("serving on for 1s");
+    run.expect_stderr("serving on for 10m");
     assert!(state.locked());
     until("the state is lame-duck", || state.phase() == "lame-duck");
     let delay = state.read();
@@ -72,10 +78,12 @@ fn the_state_follows_the_phases_and_the_lock_is_held_through_the_stop() {
         (&delay["ready"], &delay["signal"], &delay["sender"]["pid"]),
         (&false.into(), &"SIGTERM".into(), &0.into())
     );
-    assert!(delay["remaining_s"].as_f64().is_some_and(|left| left > 30.0 && left <= 31.0), "{delay}");
+    assert!(delay["remaining_s"].as_f64().is_some_and(|left| left > 629.0 && left <= 630.0), "{delay}");
+    run.hurry();
     run.expect_stdout("got 15\n");
     until("the state is draining", || state.phase() == "draining");
     assert!(state.locked());
+    run.signal(libc::SIGUSR1);
     run.expect_exit(4);
     let gone = state.read();
     assert_eq!((&gone["phase"], &gone["exit_code"], &gone["pid"]), (&"gone".into(), &4.into(), &Value::Null));
@@ -86,23 +94,21 @@ fn the_state_follows_the_phases_and_the_lock_is_held_through_the_stop() {
 }
 
 /// Ends with 4 on TERM, and leaves a helper that does not end.
-const LEAVES: &str = "import os, signal\nsignal.signal(15, signal.SIG_IGN)\nif os.fork() > 0:\n  signal.signal(15, \
-                      lambda *_: os._exit(4))\n  os.write(1, b'ready\\n')\nwhile True: signal.pause()";
+const LEAVES: &str = "signal.signal(15, signal.SIG_IGN)\nif os.fork() == 0:\n  while True: signal.pause()\n\
+                      signal.signal(15, lambda *_: os._exit(4))";
 
 #[test]
 fn the_lock_is_held_while_what_is_left_and_the_last_hook_are_waited_for() {
     needs!();
     let state = State::new();
     let flags = ["--linger", "10m", "--hook-timeout", "10m", "--on-exit", "sh -c 'echo stuck; sleep 600'"];
-    let mut run = Init::new().flags(state.flags()).flags(flags).python(LEAVES, &[]).spawn();
+    let mut run = Init::new().flags(state.flags()).flags(flags).python(&fixtures::handling(LEAVES), &[]).spawn();
     run.expect_stdout("ready\n");
     run.signal(libc::SIGTERM);
     until("the state is sweeping", || state.phase() == "sweeping");
     assert_eq!((&state.read()["exit_code"], &state.read()["pid"]), (&4.into(), &Value::Null));
     assert!(state.locked());
-    // Later than a duplicate would be.
-    run.goes_on_for(Duration::from_millis(250));
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_stderr("stuck\n");
     until("the state is gone", || state.phase() == "gone");
     assert!(state.locked());
@@ -115,14 +121,27 @@ fn the_lock_is_held_while_what_is_left_and_the_last_hook_are_waited_for() {
 fn a_reader_finds_the_old_or_the_new_and_never_half_of_it() {
     needs!();
     let state = State::new();
-    let (mut run, _) = state.serve(&["--delay", "50ms"], "0.1");
-    run.signal(libc::SIGTERM);
-    let mut seen = BTreeSet::new();
-    while !run.ended() {
-        seen.insert(state.phase());
-    }
-    seen.insert(state.phase());
-    assert!(seen.len() > 1 && seen.contains("gone"), "{seen:?}");
+    let mut run = Init::new().flags(state.flags()).flags(["--delay", "10m"]).recorder(&["10=4"]);
+    let (reading, over) = (state.path.clone(), AtomicBool::new(false));
+    let seen = std::thread::scope(|threads| {
+        // All the time, whatever else this machine has to do.
+        let reader = threads.spawn(|| {
+            let mut seen = BTreeSet::new();
+            while !over.load(Ordering::SeqCst) {
+                seen.insert(read(&reading)["phase"].as_str().unwrap().to_owned());
+            }
+            seen
+        });
+        for signal in [libc::SIGTERM, libc::SIGTERM, libc::SIGUSR1] {
+            run.goes_on_for(NO_DUPLICATE);
+            run.signal(signal);
+        }
+        run.expect_exit(4);
+        over.store(true, Ordering::SeqCst);
+        reader.join().unwrap()
+    });
+    assert!(seen.len() > 1, "{seen:?}");
+    assert_eq!(state.phase(), "gone");
 }
 
 #[test]
@@ -243,8 +262,12 @@ fn the_watchdog_leaves_a_long_planned_stop_alone() {
     let said = Watchdog::said(&state);
     assert!(!said.contains("repaired"), "{said}");
     // What comes after the stop is the replacement's business, and missing if there is none.
-    until("it is missed", || Watchdog::said(&state).contains("repaired"));
-    assert_eq!(Watchdog::said(&state).matches("strike 4 of 4").count(), 1);
+    let mut said = String::new();
+    until("it is missed", || {
+        said = Watchdog::said(&state);
+        said.contains("repaired")
+    });
+    assert_eq!(said.matches("strike 4 of 4").count(), 1, "{said}");
 }
 
 #[test]

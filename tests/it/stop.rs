@@ -1,12 +1,9 @@
 //! The stop, phase by phase, with a server that serves.
 
-use crate::support::{Init, Running, fixtures, http};
+use crate::support::{Init, NO_DUPLICATE, Running, fixtures, http, procfs, until};
 use lameduck::core::policy::REMEMBERED;
 use nix::libc;
 use std::time::{Duration, Instant};
-
-/// Longer than two stop signals may be apart and still be one.
-const NO_DUPLICATE: Duration = Duration::from_millis(250);
 
 /// A server that answers, and its port.
 fn server(flags: &[&str], environ: &[(&str, &str)]) -> (Running, u32) {
@@ -28,17 +25,17 @@ pub(crate) fn stop_took(run: &mut Running) -> Duration {
 #[test]
 fn the_server_serves_through_the_delay_and_finishes_what_is_in_flight() {
     needs!();
-    let (mut run, port) = server(&["--delay", "1s"], &[("STATUS", "42"), ("SLOW", "2")]);
+    let (mut run, port) = server(&["--delay", "3s"], &[("STATUS", "42"), ("SLOW", "5")]);
     let began = Instant::now();
     run.signal(libc::SIGTERM);
-    run.expect_stderr("serving on for 1s, then SIGTERM to python3[2]");
+    run.expect_stderr("serving on for 3s, then SIGTERM to python3[2]");
     let slow = http::send(port, "/slow").unwrap();
     run.expect_stdout("slow\n");
     let mut answered = 0;
     loop {
         // Only once the delay is over may one be refused.
         if !http::answers(port, "/") {
-            assert!(began.elapsed() >= Duration::from_secs(1), "a request in the delay was refused: {}", run.stderr());
+            assert!(began.elapsed() >= Duration::from_secs(3), "a request in the delay was refused: {}", run.stderr());
             break;
         }
         if run.stdout().contains("got 15\n") {
@@ -48,11 +45,11 @@ fn the_server_serves_through_the_delay_and_finishes_what_is_in_flight() {
         std::thread::sleep(Duration::from_millis(20));
     }
     run.expect_stdout("got 15\n");
-    assert!(answered > 0 && began.elapsed() >= Duration::from_secs(1), "{answered} answered");
+    assert!(answered > 0 && began.elapsed() >= Duration::from_secs(3), "{answered} answered");
     assert!(slow.answered(), "a request in flight was cut off");
     run.expect_exit(42);
     assert!(run.stdout().contains("drained\n"));
-    assert!(stop_took(&mut run) >= Duration::from_secs(2));
+    assert!(stop_took(&mut run) >= Duration::from_secs(4));
 }
 
 #[test]
@@ -63,7 +60,7 @@ fn a_second_stop_signal_ends_the_delay() {
     run.expect_stderr("serving on for 10m");
     run.goes_on_for(NO_DUPLICATE);
     assert!(!run.stdout().contains("got"));
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_stderr("hurried by SIGTERM");
     run.expect_exit(0);
     assert_eq!(run.stdout().matches("got 15\n").count(), 1);
@@ -75,8 +72,13 @@ fn a_stop_delivered_twice_is_one_stop() {
     needs!();
     let (mut run, port) = server(&["--delay", "1s"], &[("DRAIN", "0.1")]);
     let began = Instant::now();
+    // The second is there before the first is taken, however late this thread is with it.
+    let init = run.pid;
+    run.signal(libc::SIGSTOP);
+    until("it stands still", || procfs::state(init) == Some('T'));
     run.signal(libc::SIGTERM);
     run.signal(libc::SIGQUIT);
+    run.signal(libc::SIGCONT);
     run.expect_stdout("got ");
     assert!(began.elapsed() >= Duration::from_secs(1), "the delay was cut");
     run.expect_exit(0);
@@ -86,14 +88,14 @@ fn a_stop_delivered_twice_is_one_stop() {
 #[test]
 fn repeated_stop_signals_can_be_ignored() {
     needs!();
-    let (mut run, _) = server(&["--delay", "1200ms", "--repeat", "ignore"], &[("DRAIN", "0.1")]);
+    let (mut run, _) = server(&["--delay", "3s", "--repeat", "ignore"], &[("DRAIN", "0.1")]);
     let began = Instant::now();
     for _ in 0..3 {
         run.signal(libc::SIGTERM);
         run.goes_on_for(NO_DUPLICATE);
     }
     run.expect_stdout("got 15\n");
-    assert!(began.elapsed() >= Duration::from_millis(1_200), "the delay was cut");
+    assert!(began.elapsed() >= Duration::from_secs(3), "the delay was cut");
     run.expect_exit(0);
     assert!(run.stderr().contains("ignored, as --repeat says"), "{}", run.stderr());
 }
@@ -150,7 +152,7 @@ fn a_server_that_ends_in_the_delay_is_told_of_at_once() {
 #[test]
 fn other_signals_pass_in_the_delay_and_change_nothing() {
     needs!();
-    let mut run = Init::new().flags(["--delay", "1s"]).recorder(&["15=7"]);
+    let mut run = Init::new().flags(["--delay", "3s"]).recorder(&["15=7"]);
     let began = Instant::now();
     run.signal(libc::SIGTERM);
     for (signal, seen) in
@@ -159,9 +161,9 @@ fn other_signals_pass_in_the_delay_and_change_nothing() {
         run.signal(signal);
         run.expect_stdout(seen);
     }
-    assert!(!run.stdout().contains("got 15\n") || began.elapsed() >= Duration::from_secs(1));
+    assert!(!run.stdout().contains("got 15\n") || began.elapsed() >= Duration::from_secs(3));
     run.expect_exit(7);
-    assert!(began.elapsed() >= Duration::from_secs(1));
+    assert!(began.elapsed() >= Duration::from_secs(3));
     assert!(run.stdout().ends_with("got 15\n"));
 }
 
@@ -171,8 +173,7 @@ fn a_second_term_in_the_drain_reaches_the_server() {
     let (mut run, _) = server(&[], &[("DRAIN", "600")]);
     run.signal(libc::SIGTERM);
     run.expect_stdout("got 15\n");
-    run.goes_on_for(NO_DUPLICATE);
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_stdout_times("got 15\n", 2);
     run.expect_exit(99);
 }
@@ -194,7 +195,7 @@ fn a_stopped_server_is_woken_to_drain() {
     let (mut run, _) = server(&[], &[("DRAIN", "0.1"), ("STATUS", "4")]);
     let main = run.main();
     run.signal_to(main, libc::SIGSTOP);
-    crate::support::until("the server is stopped", || crate::support::procfs::state(main) == Some('T'));
+    until("the server is stopped", || procfs::state(main) == Some('T'));
     run.signal(libc::SIGTERM);
     run.expect_exit(4);
     assert!(run.stdout().contains("drained\n"));
@@ -203,13 +204,10 @@ fn a_stopped_server_is_woken_to_drain() {
 #[test]
 fn a_launcher_that_has_become_another_program_is_stopped_as_what_it_is() {
     needs!();
-    let launcher = "import os, signal\n\
-                    def become(*_): open('/proc/self/comm', 'w').write('apache2'); os.write(1, b'became\\n')\n\
+    let launcher = "def become(*_): open('/proc/self/comm', 'w').write('apache2'); os.write(1, b'became\\n')\n\
                     signal.signal(signal.SIGUSR1, become)\n\
-                    signal.signal(signal.SIGWINCH, lambda *_: os._exit(6))\n\
-                    os.write(1, b'ready\\n')\n\
-                    while True: signal.pause()";
-    let mut run = Init::new().flags(["--delay", "300ms"]).python(launcher, &[]).spawn();
+                    signal.signal(signal.SIGWINCH, lambda *_: os._exit(6))";
+    let mut run = Init::new().flags(["--delay", "300ms"]).python(&fixtures::handling(launcher), &[]).spawn();
     run.expect_stdout("ready\n");
     // Looked at, and found to be a python.
     run.signal(libc::SIGUSR1);
@@ -235,12 +233,12 @@ fn with_helper(flags: &[&str], on_term: &str) -> Running {
 #[test]
 fn what_the_server_leaves_behind_is_told_and_given_time() {
     needs!();
-    let mut run = with_helper(&[], "sleep 0.5; echo tidied; exit");
+    // Not the whole of it: the harness would not wait that long.
+    let mut run = with_helper(&["--linger", "10m"], "sleep 0.5; echo tidied; exit");
     run.signal(libc::SIGTERM);
     run.expect_exit(4);
     let out = run.stdout();
     assert!(out.find("drained\n").unwrap() < out.find("tidied\n").unwrap(), "{out}");
-    assert!(stop_took(&mut run) < Duration::from_secs(5), "the linger was waited out");
 }
 
 #[test]
@@ -259,8 +257,7 @@ fn a_stop_signal_in_the_sweep_ends_it() {
     let mut run = with_helper(&["--linger", "10m"], ":");
     run.signal(libc::SIGTERM);
     run.expect_stderr("left behind: ");
-    run.goes_on_for(NO_DUPLICATE);
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_exit(4);
     let log = run.stderr();
     assert!(log.contains("lameduck: sweeping: SIGTERM again, from outside the container"), "{log}");
@@ -294,23 +291,23 @@ fn the_first_stop_signal_is_no_repetition_though_the_server_has_ended_by_itself(
 #[test]
 fn with_nothing_left_nothing_is_waited_for() {
     needs!();
+    // For either, the harness would not wait that long.
     let (mut run, _) = server(&["--linger", "10m", "--drain-timeout", "10m"], &[("DRAIN", "0.1")]);
     run.signal(libc::SIGTERM);
     run.expect_exit(0);
-    assert!(stop_took(&mut run) < Duration::from_secs(10));
 }
 
 #[test]
 fn a_process_that_joined_the_namespace_changes_nothing() {
     needs!("nsenter");
-    let (mut run, _) = server(&["--delay", "500ms"], &[("STATUS", "4"), ("DRAIN", "0.1")]);
+    let (mut run, _) = server(&["--delay", "500ms", "--linger", "10m"], &[("STATUS", "4"), ("DRAIN", "0.1")]);
     let mut guest = run.inside(&["/bin/sleep", "600"]).spawn().unwrap();
     let guest_pid = i32::try_from(guest.id()).unwrap();
     // nsenter forks into the namespace: the sleep is its child.
-    crate::support::until("the guest runs", || !crate::support::procfs::children(guest_pid).is_empty());
+    until("the guest runs", || !procfs::children(guest_pid).is_empty());
     run.signal(libc::SIGTERM);
+    // Nor is it waited for: the harness would not wait that long.
     run.expect_exit(4);
     assert!(!run.stderr().contains("sleep"), "the guest is none of ours: {}", run.stderr());
-    assert!(stop_took(&mut run) < Duration::from_secs(5));
     guest.wait().unwrap();
 }

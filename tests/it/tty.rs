@@ -1,6 +1,6 @@
 //! On a terminal: the server has it, as if lameduck were not there.
 
-use crate::support::{Init, init, procfs, until};
+use crate::support::{Init, fixtures, init, procfs, until};
 use nix::libc;
 
 /// A recorder on a terminal of its own.
@@ -94,9 +94,8 @@ fn a_new_size_is_told_once_and_is_there() {
 #[test]
 fn hang_up_reaches_the_server() {
     needs!();
-    let script = "import os, signal\nsignal.signal(1, lambda *a: os._exit(11))\nos.write(1, b'ready\\n')\n\
-                  while True: signal.pause()";
-    let mut run = Init::new().terminal().python(script, &[]).spawn();
+    let script = fixtures::handling("signal.signal(1, lambda *a: os._exit(11))");
+    let mut run = Init::new().terminal().python(&script, &[]).spawn();
     run.expect_stdout("ready");
     run.hang_up();
     run.expect_exit(11);

@@ -8,6 +8,7 @@ use crate::support::init::Stream;
 use crate::support::{Running, fixtures, procfs, until};
 use nix::libc;
 use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -199,16 +200,26 @@ fn cannot_run(init: Init) -> Seen {
 }
 
 fn helper_left(words: &[OsString]) -> Seen {
-    let output = Command::new("setsid")
+    let mut child = Command::new("setsid")
         .arg("--wait")
         .args(words)
-        .args(fixtures::python(fixtures::LEAVES_HELPER, &["1"]))
+        .args(fixtures::python(fixtures::LEAVES_HELPER, &[]))
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
         .unwrap();
-    Seen::default()
-        .with("status", output.status.code().unwrap_or(-1))
-        .with("stdout", String::from_utf8_lossy(&output.stdout))
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let helper = line.trim().strip_prefix("helper ").and_then(|pid| pid.parse().ok()).expect("the helper runs");
+    let status = child.wait().unwrap().code().unwrap_or(-1);
+    // The init has ended: what it has not said by now it will not say. Where the helper has heard it, it may
+    // be gone.
+    let _ = crate::support::kill(helper, 64);
+    let mut heard = String::new();
+    out.read_to_string(&mut heard).unwrap();
+    Seen::default().with("status", status).with("stdout", heard)
 }
 
 fn orphans(init: Init) -> Seen {

@@ -1,18 +1,17 @@
 //! A real `podman run --init --init-path`, stopped while it is asked all the time.
 
 use super::engine::{Engine, container};
-use crate::support::{lacks, skipped, until};
+use crate::support::{LIMIT, NO_DUPLICATE, free_port, lacks, scaled, skipped, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::time::Duration;
+use std::net::TcpStream;
 
 /// One request; whether the whole answer came.
 fn ask(port: u16) -> bool {
     let exchange = || -> std::io::Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        stream.set_read_timeout(Some(scaled(LIMIT)))?;
         stream.write_all(b"GET /index.html HTTP/1.0\r\n\r\n")?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
@@ -33,7 +32,7 @@ fn podman_takes_it_for_its_init_and_nothing_is_lost_in_the_delay() {
     assert_eq!(String::from_utf8_lossy(&plain.stdout), "/run/podman-init\n");
     assert!(plain.stderr.is_empty(), "{plain:?}");
 
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let at = port.to_string();
     let logs = format!("path={}", engine.file("words"));
     let own = ["--detach", "--init", "--init-path", &init, "--name", "server", "--network", "host"];
@@ -48,8 +47,7 @@ fn podman_takes_it_for_its_init_and_nothing_is_lost_in_the_delay() {
         for number in 0..200 {
             assert!(ask(port), "request {number} of the delay is lost");
         }
-        // Within 200 ms of the first it would be taken for the same.
-        std::thread::sleep(Duration::from_millis(250));
+        std::thread::sleep(NO_DUPLICATE);
         kill(Pid::from_raw(pid), Signal::SIGTERM).unwrap();
         stop.join().unwrap();
     });

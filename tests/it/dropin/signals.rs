@@ -138,6 +138,14 @@ fn stops(init: Init, signal: i32) -> Seen {
         .with("heard", in_words(&heard(&mut run).into_iter().filter(|n| *n != libc::SIGCONT).collect::<Vec<_>>()))
 }
 
+/// Whether it has taken all signals that were sent to it, and waits for more; or is gone.
+fn is_idle(init: i32) -> bool {
+    // In this order: who takes one is running until it has done with it.
+    let waiting = ["SigPnd", "ShdPnd"].map(|field| procfs::status(init, field));
+    let none = waiting.iter().flatten().all(|set| set.bytes().all(|digit| digit == b'0'));
+    none && matches!(procfs::state(init), None | Some('S' | 'Z'))
+}
+
 /// What the command hears when the parent of the init dies. The recorder leaves with 0 on each of the
 /// signals that are asked for, so that nothing is left behind.
 fn orphaned(words: &[OsString]) -> Seen {
@@ -157,13 +165,12 @@ fn orphaned(words: &[OsString]) -> Seen {
     let mut next = |line: &mut String| std::io::BufRead::read_line(&mut out, line).unwrap();
     next(&mut line);
     assert_eq!(line, "ready\n");
-    let leader = procfs::children(i32::try_from(child.id()).unwrap()).first().copied();
-    let recorder = leader.into_iter().flat_map(procfs::descendants).last().expect("the recorder runs");
+    let init = *procfs::children(i32::try_from(child.id()).unwrap()).first().expect("the init runs");
+    let recorder = *procfs::descendants(init).last().expect("the recorder runs");
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     child.wait().unwrap();
-    // By now the init has been told, if it will be: this comes after it in its queue, or ends what
-    // was not told.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    // What comes next comes after it for the recorder, or ends what was not told.
+    until("the init has done what it does about it", || is_idle(init));
     let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(recorder), nix::sys::signal::Signal::SIGUSR1);
     let mut heard = String::new();
     while next(&mut heard) > 0 {}

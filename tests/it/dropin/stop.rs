@@ -23,9 +23,7 @@ fn a_delay_is_kept_under_every_name_and_hurried_by_a_second_signal() {
         run.signal(libc::SIGUSR1);
         run.expect_stdout("got 10\n");
         assert!(!run.stdout().contains("got 15"), "{name}: {}", run.stdout());
-        // A second one within 200 ms would be taken for the first.
-        run.goes_on_for(std::time::Duration::from_millis(250));
-        run.signal(libc::SIGTERM);
+        run.hurry();
         run.expect_exit(7);
     }
 }
@@ -52,8 +50,7 @@ fn of_two_the_outer_one_delays() {
     run.expect_stdout("ready\n");
     run.signal(libc::SIGTERM);
     run.expect_stderr("serving on for 10m");
-    run.goes_on_for(std::time::Duration::from_millis(250));
-    run.signal(libc::SIGTERM);
+    run.hurry();
     run.expect_exit(7);
     assert_eq!(run.stderr().matches("serving on for").count(), 1, "{}", run.stderr());
 }

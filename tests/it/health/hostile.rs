@@ -1,7 +1,7 @@
 //! Those who mean harm, or are just slow: they cost nobody else anything.
 
 use super::{listening, until_ready};
-use crate::support::{Init, Running, be_nice, fixtures, http, tell, until};
+use crate::support::{Init, LIMIT, Running, be_nice, fixtures, http, scaled, tell, until};
 use nix::libc;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -129,7 +129,7 @@ fn a_head_without_end_is_refused_and_a_slow_one_cut_off() {
     let long = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(9_000));
     assert_eq!(http::ask(("127.0.0.1", port), &long).unwrap().code, 431);
     let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    slow.set_read_timeout(Some(crate::support::scaled(Duration::from_secs(20)))).unwrap();
+    slow.set_read_timeout(Some(scaled(LIMIT))).unwrap();
     slow.write_all(b"GET / HT").unwrap();
     assert_eq!(slow.read(&mut [0; 64]).unwrap(), 0, "a request that never ends was answered");
 }

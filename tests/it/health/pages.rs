@@ -26,17 +26,17 @@ fn readiness_goes_at_the_stop_signal_and_liveness_stays_to_the_end() {
     let state = json(port);
     assert_eq!((&state["phase"], &state["ready"], &state["signal"]), (&"serving".into(), &true.into(), &().into()));
 
+    let began = Instant::now();
     run.signal(libc::SIGTERM);
     run.expect_stderr("serving on for 10m");
     for path in ["/", "/readyz"] {
         let answer = http::get(port, path).unwrap();
         assert_eq!(answer.code, 503);
-        assert!(
-            answer.body.starts_with("not ready: lame-duck, 599.")
-                || answer.body.starts_with("not ready: lame-duck, 600."),
-            "{}",
-            answer.body
-        );
+        let (said, body) = ("not ready: lame-duck, ", &answer.body);
+        let left = body.strip_prefix(said).and_then(|rest| rest.split_once(" s left")?.0.parse::<f64>().ok());
+        // Told in whole milliseconds.
+        let least = 600.0 - began.elapsed().as_secs_f64() - 0.001;
+        assert!(left.is_some_and(|left| (least..=600.0).contains(&left)), "{body}");
     }
     assert_eq!(http::get(port, "/livez").unwrap().body, "alive: lame-duck\n");
     let state = json(port);
@@ -97,15 +97,15 @@ fn who_asks_once_the_signal_was_heard_is_told_503() {
         until_ready(&mut run, port, 200);
         run.signal(libc::SIGTERM);
         let began = Instant::now();
-        until_ready(&mut run, port, 503);
+        // Nothing else says from outside that it was heard.
+        run.expect_stderr("serving on for 10m");
+        assert_eq!(http::get(port, "/readyz").unwrap().code, 503);
         took.push(began.elapsed());
         assert_eq!(http::get(port, "/livez").unwrap().code, 200);
     }
     took.sort();
     let (median, most) = (took[took.len() / 2], took[took.len() - 1]);
     tell(&format!("readiness: 503 after {median:.2?} (median of 20 stops), {most:.2?} at most"));
-    assert!(median < crate::support::scaled(Duration::from_millis(50)), "{took:?}");
-    assert!(most < crate::support::scaled(Duration::from_millis(250)), "{took:?}");
 }
 
 #[test]

@@ -42,6 +42,11 @@ pub(crate) const ADOPTED: &str = include_str!("../fixtures/adopted.py");
 /// Process 1 in the tests in which lameduck is not.
 pub(super) const HOLDER: &str = include_str!("../fixtures/holder.py");
 
+/// A server that says `ready` and does nothing but what its handlers do, which these lines set.
+pub(crate) fn handling(set: &str) -> String {
+    format!("import os, signal\n{set}\n{}", include_str!("../fixtures/handling.py"))
+}
+
 /// The words that run a script.
 pub(crate) fn python(script: &str, args: &[&str]) -> Vec<OsString> {
     ["/usr/bin/python3", "-I", "-S", "-c", script].iter().chain(args).map(Into::into).collect()

@@ -2,7 +2,6 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
 
 /// A request that was sent, and whose answer is still to come.
 pub(crate) struct Request(TcpStream);
@@ -10,7 +9,7 @@ pub(crate) struct Request(TcpStream);
 /// Sends a request.
 pub(crate) fn send(port: u32, path: &str) -> std::io::Result<Request> {
     let mut stream = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap()))?;
-    stream.set_read_timeout(Some(super::scaled(Duration::from_secs(20))))?;
+    stream.set_read_timeout(Some(super::scaled(super::LIMIT)))?;
     stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes())?;
     Ok(Request(stream))
 }
@@ -36,7 +35,7 @@ pub(crate) fn get(port: u16, path: &str) -> std::io::Result<Answer> {
 /// Sends `request` as it is, and reads the answer.
 pub(crate) fn ask(to: impl std::net::ToSocketAddrs, request: &str) -> std::io::Result<Answer> {
     let mut stream = TcpStream::connect(to)?;
-    stream.set_read_timeout(Some(super::scaled(Duration::from_secs(20))))?;
+    stream.set_read_timeout(Some(super::scaled(super::LIMIT)))?;
     stream.write_all(request.as_bytes())?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;

@@ -15,7 +15,7 @@ mod world;
 
 pub(crate) use init::Init;
 pub(crate) use running::Running;
-pub(crate) use world::be_nice;
+pub(crate) use world::{be_nice, kill};
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -55,6 +55,13 @@ pub(crate) fn tell(text: &str) {
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
+/// No wait for a condition lasts longer. Far above what anything here takes on a machine that has other
+/// things to do, and far below what the tests call never: ten minutes.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// Longer than two stop signals may be apart and still be one.
+pub(crate) const NO_DUPLICATE: Duration = Duration::from_millis(250);
+
 /// A limit on waiting, as long as this machine needs.
 pub(crate) fn scaled(limit: Duration) -> Duration {
     let scale = std::env::var("LAMEDUCK_TEST_SCALE").ok().and_then(|scale| scale.parse().ok());
@@ -86,7 +93,7 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 /// Waits until `holds`, looking again every few milliseconds.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = std::time::Instant::now();
-    let limit = scaled(Duration::from_secs(20));
+    let limit = scaled(LIMIT);
     while !holds() {
         assert!(began.elapsed() < limit, "not within {limit:?}: {what}");
         std::thread::sleep(Duration::from_millis(3));

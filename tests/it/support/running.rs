@@ -2,7 +2,7 @@
 
 use super::files::TempDir;
 use super::tap::Tap;
-use super::{procfs, scaled, world};
+use super::{LIMIT, NO_DUPLICATE, procfs, scaled, world};
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::termios;
@@ -10,14 +10,12 @@ use std::fs::File;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// No wait for a condition lasts longer.
-const LIMIT: Duration = Duration::from_secs(20);
-
 /// No init lives longer, whatever a test waits for.
-const LIFETIME: Duration = Duration::from_secs(90);
+const LIFETIME: Duration = Duration::from_secs(300);
 
 /// A started init. Dropping it kills everything in its namespace.
 pub(crate) struct Running {
@@ -183,6 +181,13 @@ impl Running {
         world::kill(self.pid, signal)
     }
 
+    /// A second wish to stop, once the first one, which has been heard, is old enough not to be taken for
+    /// the same.
+    pub(crate) fn hurry(&mut self) {
+        self.goes_on_for(NO_DUPLICATE);
+        self.signal(libc::SIGTERM);
+    }
+
     /// Sends a signal to one of the processes, by its outer pid.
     pub(crate) fn signal_to(&self, pid: i32, signal: i32) {
         world::kill(pid, signal).unwrap_or_else(|error| panic!("signal {signal} to {pid}: {error}\n{}", self.so_far()));
@@ -190,7 +195,9 @@ impl Running {
 
     /// Sends a signal to process 1 from a process inside, as `docker exec` would.
     pub(crate) fn signal_from_inside(&mut self, signal: &str) {
-        assert!(self.inside(&["/bin/kill", "-s", signal, "1"]).status().unwrap().success());
+        let status = self.inside(&["/bin/kill", "-s", signal, "1"]).status().unwrap();
+        // A process 1 that ends of it takes everybody inside along, the sender too.
+        assert!(status.success() || status.signal() == Some(libc::SIGKILL), "{status}\n{}", self.so_far());
     }
 
     /// A command that joins the namespace, as `docker exec` does.

@@ -66,7 +66,7 @@ pub(super) fn wait(pid: i32, block: bool) -> Option<i32> {
 }
 
 /// Sends a signal by number, real-time ones too.
-pub(super) fn kill(pid: i32, signal: i32) -> io::Result<()> {
+pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: takes two numbers.
     #[allow(unsafe_code)]
     let result = unsafe { libc::kill(pid, signal) };

@@ -9,14 +9,11 @@ mod shared;
 mod unasked;
 
 use crate::support::files::{TempDir, tempdir};
-use crate::support::{Init, Running, fixtures, schema};
+use crate::support::{Init, LIMIT, Running, fixtures, scaled, schema};
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-
-/// A network of its own for lameduck and its server, and for whoever joins them.
-const OWN_NETWORK: [&str; 5] = ["unshare", "--net", "sh", "-c", "ip link set lo up; exec \"$0\" \"$@\""];
 
 /// A server that has no handler, under lameduck, in a network of its own; with a report.
 struct Watched {
@@ -44,7 +41,7 @@ impl Watched {
 
     /// In a network of its own, where nobody else's connections count for anything.
     fn alone(flags: &[&str]) -> Self {
-        Self::start_in(Init::new().through(OWN_NETWORK), flags, &[])
+        Self::start_in(Init::new().own_network(), flags, &[])
     }
 
     /// Whatever command was given.
@@ -86,6 +83,12 @@ impl Watched {
         began
     }
 
+    /// Ends a delay that has lasted as long as was needed, and waits for the end; what the report says.
+    fn hurried(&mut self) -> Value {
+        self.run.hurry();
+        self.ended()
+    }
+
     /// Waits for the end; what the report says of the traffic.
     fn ended(&mut self) -> Value {
         self.run.expect_exit(143);
@@ -111,7 +114,7 @@ impl Client {
 
     /// Whether the answer comes whole.
     fn is_answered(&mut self) -> bool {
-        self.stream.set_read_timeout(Some(crate::support::scaled(Duration::from_secs(20)))).unwrap();
+        self.stream.set_read_timeout(Some(scaled(LIMIT))).unwrap();
         let mut answer = [0; 44];
         self.stream.read_exact(&mut answer).is_ok() && answer.ends_with(b"hello\n")
     }

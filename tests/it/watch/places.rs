@@ -1,6 +1,6 @@
 //! Who may look: it takes no privilege, and where nothing is shown the stop is the same without.
 
-use super::{OWN_NETWORK, Watched};
+use super::Watched;
 use crate::support::{Init, fixtures};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -17,13 +17,16 @@ fn no_netlink(init: Init) -> Init {
 /// The rest sees an empty `/proc/net`.
 const MASKED: [&str; 3] = ["sh", "-c", "mount -t tmpfs none /proc/$$/net; exec \"$0\" \"$@\""];
 
+/// Flags of a stop whose delay is as long as the client needs.
+const PATIENT: [&str; 2] = ["--delay", "10m"];
+
 /// A stop with a client that is busy meanwhile; whether its requests were seen.
 #[track_caller]
 fn sees_the_requests(mut watched: Watched) {
     let mut client = watched.client();
     watched.stop();
     let requests = client.busy(Duration::from_millis(800));
-    let traffic = watched.ended();
+    let traffic = watched.hurried();
     assert_eq!((&traffic["source"], &traffic["ports"][0]), (&"sock_diag".into(), &watched.port.into()), "{traffic}");
     let counted = traffic["requests"].as_u64().unwrap();
     assert!(counted > 0 && counted <= requests, "{counted} of {requests}");
@@ -44,11 +47,10 @@ fn read_only() -> [String; 3] {
 #[test]
 fn as_root_and_as_nobody_without_any_privilege_in_a_read_only_root() {
     needs!("setpriv", "mount");
-    let flags = ["--delay", "1500ms"];
-    sees_the_requests(Watched::start_in(Init::new().through(read_only()), &flags, &[]));
+    sees_the_requests(Watched::start_in(Init::new().through(read_only()), &PATIENT, &[]));
     let nobody =
         ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--no-new-privs"];
-    sees_the_requests(Watched::start_in(Init::new().through(read_only()).through(nobody), &flags, &[]));
+    sees_the_requests(Watched::start_in(Init::new().through(read_only()).through(nobody), &PATIENT, &[]));
 }
 
 #[test]
@@ -57,17 +59,17 @@ fn with_the_server_under_another_user() {
     // gosu's like.
     let user = ["setpriv", "--reuid=33", "--regid=33", "--clear-groups"].map(OsString::from);
     let server = [user.to_vec(), fixtures::python(fixtures::THINKING, &[])].concat();
-    sees_the_requests(Watched::run(Init::new().through(FEW_PRIVILEGES).cmd(server), &["--delay", "1500ms"], &[]));
+    sees_the_requests(Watched::run(Init::new().through(FEW_PRIVILEGES).cmd(server), &PATIENT, &[]));
 }
 
 #[test]
 fn with_ports_that_are_given() {
     needs!();
-    let mut watched = Watched::start(&["--delay", "1s", "--watch-port", "9"], &[]);
+    let mut watched = Watched::start(&["--delay", "10m", "--watch-port", "9"], &[]);
     let mut client = watched.client();
     watched.stop();
     client.busy(Duration::from_millis(500));
-    let traffic = watched.ended();
+    let traffic = watched.hurried();
     assert_eq!((&traffic["ports"], &traffic["requests"]), (&serde_json::json!([9]), &0.into()));
 }
 
@@ -79,7 +81,7 @@ fn with_a_server_that_gives_its_port_away_by_nothing() {
         .replace("('127.0.0.1', 0)", "('127.0.0.1', 8080)")
         .replace("say('port", "os.setgid(33); os.setuid(33)\nsay('port");
     let start = |flags: &[&str]| {
-        let init = Init::new().through(OWN_NETWORK).through(FEW_PRIVILEGES);
+        let init = Init::new().own_network().through(FEW_PRIVILEGES);
         Watched::run(init.python(&server, &[]), flags, &[])
     };
     let mut watched = start(&["--delay", "500ms"]);
@@ -89,7 +91,7 @@ fn with_a_server_that_gives_its_port_away_by_nothing() {
     let log = watched.log();
     assert!(log.contains("no TCP port of the server was found, and what it has open is not shown"), "{log}");
     assert!(log.contains("name it with --watch-port"), "{log}");
-    sees_the_requests(start(&["--delay", "1500ms", "--watch-port", "8080"]));
+    sees_the_requests(start(&["--delay", "10m", "--watch-port", "8080"]));
 }
 
 #[test]
@@ -115,7 +117,7 @@ fn with_proc_net_masked_requests_are_seen_and_no_delay_is_cut_short() {
 fn without_socket_diagnostics_connections_are_counted_and_no_delay_is_cut_short() {
     needs!("nsenter", "ip");
     let flags = ["--delay", "4s", "--min-delay", "0", "--quiet", "500ms"];
-    let mut watched = Watched::start_in(no_netlink(Init::new().through(OWN_NETWORK)), &flags, &[]);
+    let mut watched = Watched::start_in(no_netlink(Init::new().own_network()), &flags, &[]);
     watched.stop();
     watched.requests(10, "0.1");
     let traffic = watched.ended();
@@ -131,12 +133,12 @@ fn without_socket_diagnostics_connections_are_counted_and_no_delay_is_cut_short(
 #[test]
 fn where_nothing_is_shown_at_all_the_stop_is_the_same() {
     needs!("mount");
-    let mut watched = Watched::start_in(no_netlink(Init::new().through(MASKED)), &["--delay", "1s", "-v"], &[]);
+    let mut watched = Watched::start_in(no_netlink(Init::new().through(MASKED)), &["--delay", "3s", "-v"], &[]);
     let mut client = watched.client();
     let began = watched.stop();
     client.busy(Duration::from_millis(500));
     let traffic = watched.ended();
-    assert!(began.elapsed() >= Duration::from_secs(1));
+    assert!(began.elapsed() >= Duration::from_secs(3));
     assert_eq!((&traffic["source"], &traffic["requests"]), (&"none".into(), &Value::Null));
     assert!(watched.log().contains("the traffic is not watched: the sockets are not to be seen"), "{}", watched.log());
 }

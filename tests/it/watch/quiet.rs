@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 #[test]
 fn the_delay_ends_when_the_traffic_is_over() {
     needs!("nsenter", "ip");
-    let mut watched = Watched::alone(&["--delay", "5m", "--min-delay", "1s", "--quiet", "1s"]);
+    let mut watched = Watched::alone(&["--delay", "5m", "--min-delay", "3s", "--quiet", "3s"]);
     watched.stop();
     watched.requests(40, "0.05");
     let traffic = watched.ended();
-    assert_eq!((&traffic["ended"], &traffic["source"]), (&"quiet".into(), &"sock_diag".into()));
-    assert_eq!((&traffic["requests"], &traffic["new_connections"]), (&40.into(), &40.into()));
+    assert_eq!((&traffic["ended"], &traffic["source"]), (&"quiet".into(), &"sock_diag".into()), "{traffic}");
+    assert_eq!((&traffic["requests"], &traffic["new_connections"]), (&40.into(), &40.into()), "{traffic}");
     let log = watched.log();
     assert!(log.contains("so that the delay ended after") && log.contains("draining: no more traffic; "), "{log}");
 }
@@ -19,12 +19,12 @@ fn the_delay_ends_when_the_traffic_is_over() {
 #[test]
 fn it_lasts_at_least_as_long_as_was_asked_for() {
     needs!("nsenter", "ip");
-    let mut watched = Watched::alone(&["--delay", "5m", "--min-delay", "4s", "--quiet", "500ms"]);
+    let mut watched = Watched::alone(&["--delay", "5m", "--min-delay", "8s", "--quiet", "2s"]);
     let began = watched.stop();
     watched.requests(40, "0.05");
     let traffic = watched.ended();
     assert_eq!(traffic["ended"], "quiet");
-    assert!(began.elapsed() >= Duration::from_secs(4));
+    assert!(began.elapsed() >= Duration::from_secs(8));
 }
 
 #[test]
@@ -37,10 +37,10 @@ fn sparse_traffic_and_none_wait_the_whole_delay() {
     none.stop();
     sparse.requests(2, "2");
     let traffic = sparse.ended();
-    assert_eq!((&traffic["ended"], &traffic["requests"]), (&"delay".into(), &2.into()));
+    assert_eq!((&traffic["ended"], &traffic["requests"]), (&"delay".into(), &2.into()), "{traffic}");
     assert!(sparse.log().contains("which may be chance with 2 requests in all"), "{}", sparse.log());
     let traffic = none.ended();
-    assert_eq!((&traffic["ended"], &traffic["requests"]), (&"delay".into(), &0.into()));
+    assert_eq!((&traffic["ended"], &traffic["requests"]), (&"delay".into(), &0.into()), "{traffic}");
     assert_eq!(traffic["verdict"], "no traffic seen: the delay cannot be judged");
     assert!(began.elapsed() >= Duration::from_secs(6));
 }

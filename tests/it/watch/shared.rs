@@ -56,13 +56,13 @@ fn passes_by(watched: &Watched) {
 #[test]
 fn another_ones_connections_keep_the_delay_and_count_for_nothing() {
     needs!("nsenter", "ip");
-    let mut watched = Watched::alone(&["--delay", "5s", "--min-delay", "1s", "--quiet", "1s"]);
+    let mut watched = Watched::alone(&["--delay", "6s", "--min-delay", "2s", "--quiet", "2s"]);
     let mut sidecar = Sidecar::start(&watched, 60);
     let mut client = watched.client();
     let began = watched.stop();
-    // Enough for it to be quiet a second later, were it not for the sidecar.
+    // Enough for it to be quiet two seconds later, were it not for the sidecar.
     let requests = client.busy(Duration::from_secs(1));
-    while began.elapsed() < Duration::from_millis(4_500) {
+    while began.elapsed() < Duration::from_millis(5_500) {
         sidecar.visited();
         std::thread::sleep(Duration::from_millis(100));
     }
