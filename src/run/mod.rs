@@ -165,8 +165,9 @@ impl Shell {
 
     /// Hands an event to the machine and does what comes of it.
     fn feed(&mut self, event: Event) {
-        let mut events = VecDeque::from([event]);
-        while let Some(event) = events.pop_front() {
+        // What comes of it is mostly nothing, and then takes no memory.
+        let (mut next, mut later) = (Some(event), VecDeque::new());
+        while let Some(event) = next {
             if let Event::Died(pid, status) = event
                 && self.warn_on_reap
                 && Some(pid) != self.machine.main()
@@ -178,14 +179,15 @@ impl Shell {
             self.machine.step(now, event, &mut actions);
             for action in actions.drain(..) {
                 if let Some(outcome) = self.perform(now, action) {
-                    events.push_back(outcome);
+                    later.push_back(outcome);
                 }
             }
             self.actions = actions;
-            self.settle();
-            if events.is_empty() && self.machine.is_holding() && !self.watching.is_on() {
+            self.settle(now);
+            next = later.pop_front();
+            if next.is_none() && self.machine.is_holding() && !self.watching.is_on() {
                 // Nobody else is going to say it.
-                events.push_back(Event::Owed(None));
+                next = Some(Event::Owed(None));
             }
         }
         if let Some(told) = &self.told {
@@ -237,8 +239,8 @@ impl Shell {
     }
 
     /// Tells others where things stand now, and the log what kept them from being told.
-    fn settle(&mut self) {
-        self.extras.settled(&self.machine, self.clock.now());
+    fn settle(&mut self, now: Tick) {
+        self.extras.settled(&self.machine, now);
         for trouble in self.extras.troubles() {
             self.warn(&trouble);
         }

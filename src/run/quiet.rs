@@ -4,14 +4,15 @@
 //! not depend on it.
 
 use super::Shell;
-use crate::sys::signals;
+use crate::sys::signals::All;
 
 /// Waits and reacts until there is an exit status.
 pub(super) fn wait_to_the_end(shell: &mut Shell) -> u8 {
+    let signals = All::new();
     loop {
         if let Some(code) = shell.exit {
             return code;
         }
-        shell.take(signals::next(shell.wait_at_most()));
+        shell.take(signals.next(shell.wait_at_most()));
     }
 }

@@ -23,6 +23,10 @@ pub enum Arrival {
 #[derive(Clone, Copy)]
 pub struct Mask(pub(super) libc::sigset_t);
 
+/// The signals that are waited for: all of them.
+#[derive(Clone, Copy)]
+pub struct All(libc::sigset_t);
+
 /// Blocks every signal that can be blocked, and returns the mask as it was.
 #[must_use]
 pub fn block_all() -> Mask {
@@ -33,12 +37,6 @@ pub fn block_all() -> Mask {
     unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const all, before.as_mut_ptr()) };
     // SAFETY: zeroed is a valid (empty) set, had the call not filled it.
     Mask(unsafe { before.assume_init() })
-}
-
-/// Waits for the next signal, at most for `limit`.
-#[must_use]
-pub fn next(limit: Option<Duration>) -> Arrival {
-    take(&everything(), limit)
 }
 
 /// The next signal that waits already and is none of `others`.
@@ -105,6 +103,28 @@ pub(super) fn sender(code: libc::c_int, pid: Pid, uid: u32) -> Sender {
 #[allow(clippy::cast_possible_wrap, reason = "seconds of at most a few years, nanoseconds below a billion")]
 pub(super) fn timespec(duration: Duration) -> libc::timespec {
     libc::timespec { tv_sec: duration.as_secs() as libc::time_t, tv_nsec: duration.subsec_nanos().into() }
+}
+
+// === impl All ===
+
+impl All {
+    /// All that can be blocked.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(everything())
+    }
+
+    /// Waits for the next one, at most for `limit`.
+    #[must_use]
+    pub fn next(&self, limit: Option<Duration>) -> Arrival {
+        take(&self.0, limit)
+    }
+}
+
+impl Default for All {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 // === impl Mask ===

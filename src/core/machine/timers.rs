@@ -23,7 +23,11 @@ pub(super) enum Timer {
 
 /// A table of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Timers([Option<Tick>; 7]);
+pub(super) struct Timers {
+    slots: [Option<Tick>; 7],
+    /// The earliest of them: every event asks for it, and few set a deadline.
+    next: Option<Tick>,
+}
 
 const ALL: [Timer; 7] = [Timer::Hook, Timer::Delay, Timer::Hold, Timer::Poll, Timer::Drain, Timer::Kill, Timer::Sweep];
 
@@ -32,16 +36,19 @@ const ALL: [Timer; 7] = [Timer::Hook, Timer::Delay, Timer::Hold, Timer::Poll, Ti
 impl Timers {
     /// Sets a deadline, or moves it.
     pub(super) fn set(&mut self, timer: Timer, at: Tick) {
-        if let Some(slot) = self.0.get_mut(timer as usize) {
-            *slot = Some(at);
-        }
+        self.put(timer, Some(at));
     }
 
     /// Forgets a deadline.
     pub(super) fn stop(&mut self, timer: Timer) {
-        if let Some(slot) = self.0.get_mut(timer as usize) {
-            *slot = None;
+        self.put(timer, None);
+    }
+
+    fn put(&mut self, timer: Timer, at: Option<Tick>) {
+        if let Some(slot) = self.slots.get_mut(timer as usize) {
+            *slot = at;
         }
+        self.next = self.slots.iter().copied().flatten().min();
     }
 
     /// Forgets all of them.
@@ -51,16 +58,17 @@ impl Timers {
 
     /// When it is due, if it is set.
     pub(super) fn get(&self, timer: Timer) -> Option<Tick> {
-        self.0.get(timer as usize).copied().flatten()
+        self.slots.get(timer as usize).copied().flatten()
     }
 
     /// The earliest deadline.
-    pub(super) fn next(&self) -> Option<Tick> {
-        self.0.iter().copied().flatten().min()
+    pub(super) const fn next(&self) -> Option<Tick> {
+        self.next
     }
 
     /// Takes out the timer that was due first, if any is due.
     pub(super) fn take_due(&mut self, now: Tick) -> Option<Timer> {
+        self.next.filter(|at| *at <= now)?;
         let due = |timer: Timer| self.get(timer).filter(|at| *at <= now).map(|at| (at, timer));
         let (_, timer) = ALL.into_iter().filter_map(due).min_by_key(|(at, _)| *at)?;
         self.stop(timer);
