@@ -32,6 +32,8 @@ pub struct Work {
     pub began: Duration,
     /// The processor time it has used.
     pub used: Duration,
+    /// Whether it runs at this moment, or would if it had the processor or the disk.
+    pub runs: bool,
 }
 
 /// What was seen of the server.
@@ -97,7 +99,9 @@ impl Startup {
             return Some(Up::Idle);
         }
         match &self.idle {
-            Some((since, before)) if *before == work => (now.saturating_sub(*since) >= IDLE).then_some(Up::Idle),
+            Some((since, before)) if *before == work && !work.iter().any(|process| process.runs) => {
+                (now.saturating_sub(*since) >= IDLE).then_some(Up::Idle)
+            }
             _ => {
                 self.idle = Some((now, work));
                 None
@@ -112,7 +116,7 @@ impl Work {
     /// Whether it has done next to nothing in a life that is long enough to tell.
     fn waits(&self, now: Tick) -> bool {
         let age = now.saturating_sub(self.began);
-        age >= IDLE && self.used.saturating_mul(SELDOM) <= age
+        !self.runs && age >= IDLE && self.used.saturating_mul(SELDOM) <= age
     }
 }
 
@@ -133,6 +137,7 @@ mod tests {
             pid: *pid,
             began: Duration::from_millis(*began),
             used: Duration::from_millis(*used),
+            runs: false,
         };
         Seen::Working(processes.iter().map(work).collect())
     }
@@ -171,6 +176,15 @@ mod tests {
         assert_eq!(looks(&[(29_999, 5000), (30_000, 5010)]), [None, Some(Up::Late)]);
         // Nobody asked before.
         assert_eq!(looks(&[(60_000, 5000)]), [Some(Up::Late)]);
+    }
+
+    #[test]
+    fn a_server_that_starves_is_not_idle() {
+        let starving = Work { pid: 7, began: Duration::ZERO, used: Duration::ZERO, runs: true };
+        let mut startup = Startup::default();
+        for second in 1..30 {
+            assert_eq!(startup.look(Duration::from_secs(second), Seen::Working(vec![starving.clone()])), None);
+        }
     }
 
     #[test]

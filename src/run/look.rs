@@ -62,8 +62,12 @@ pub(super) fn work_of_descendants(ancestor: Pid) -> Vec<Work> {
         descendants(&tree, ancestor).into_iter().filter_map(|pid| Some((pid, tree.get(&pid)?))).collect();
     found.sort_unstable_by_key(|(pid, _)| *pid);
     let first = found.iter().map(|(_, stat)| stat.started).min().unwrap_or_default();
-    let work =
-        |(pid, stat): &(Pid, &Stat)| Work { pid: *pid, began: stat.started.saturating_sub(first), used: stat.used };
+    let work = |(pid, stat): &(Pid, &Stat)| Work {
+        pid: *pid,
+        began: stat.started.saturating_sub(first),
+        used: stat.used,
+        runs: matches!(stat.state, 'R' | 'D'),
+    };
     found.iter().map(work).collect()
 }
 
