@@ -278,7 +278,8 @@ impl Shell {
             }
             Action::Suspend => perform::suspend(self.own_pid),
             Action::Look(wanted) => {
-                self.looked = true;
+                // Where there is nothing to be seen a look takes no time.
+                self.looked = procfs::is_ours();
                 return Some(Event::Seen(self.look(wanted)));
             }
             Action::Note(note) => {

@@ -45,7 +45,7 @@ impl Stat {
 ///
 /// Asked once: it is mounted before us or not at all, and a storm of signals must not cost a look each
 /// where there is nothing to be seen.
-fn is_ours() -> bool {
+pub(super) fn is_ours() -> bool {
     static OURS: OnceLock<bool> = OnceLock::new();
     *OURS.get_or_init(|| fs::read_link("/proc/self").is_ok_and(|own| own == Path::new(&own_pid().to_string())))
 }
