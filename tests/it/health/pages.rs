@@ -105,6 +105,8 @@ fn who_asks_once_the_signal_was_heard_is_told_503() {
     }
     took.sort();
     let (median, most) = (took[took.len() / 2], took[took.len() - 1]);
+    // A hundred times what it takes.
+    assert!(median < crate::support::scaled(Duration::from_millis(50)), "{took:?}");
     tell(&format!("readiness: 503 after {median:.2?} (median of 20 stops), {most:.2?} at most"));
 }
 
