@@ -1,7 +1,7 @@
 //! Signals: which arrive, where, and as what.
 
 use super::{Init, Seen, Situation, all, compare, dumb_init, needs_originals, of_words, situation, tini};
-use crate::support::{Running, fixtures, procfs, until};
+use crate::support::{Running, fixtures, kill, procfs, until};
 use nix::libc;
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -149,7 +149,7 @@ fn is_idle(init: i32) -> bool {
 /// What the command hears when the parent of the init dies. The recorder leaves with 0 on each of the
 /// signals that are asked for, so that nothing is left behind.
 fn orphaned(words: &[OsString]) -> Seen {
-    let recorder = fixtures::python(fixtures::RECORDER, &["1=0", "15=0", "10=0"]);
+    let recorder = fixtures::python(fixtures::RECORDER, &["1=0", "15=0", &format!("{LAST}=0")]);
     let middle = fixtures::python(fixtures::ORPHANED, &[]);
     let words: Vec<OsString> = middle.into_iter().chain(words.iter().cloned()).chain(recorder).collect();
     let mut child = Command::new("setsid")
@@ -169,9 +169,9 @@ fn orphaned(words: &[OsString]) -> Seen {
     let recorder = *procfs::descendants(init).last().expect("the recorder runs");
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     child.wait().unwrap();
-    // What comes next comes after it for the recorder, or ends what was not told.
     until("the init has done what it does about it", || is_idle(init));
-    let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(recorder), nix::sys::signal::Signal::SIGUSR1);
+    // Of what waits for the recorder this comes last, or it ends what was not told.
+    let _ = kill(recorder, LAST);
     let mut heard = String::new();
     while next(&mut heard) > 0 {}
     Seen::default().with("heard", heard.lines().next().unwrap_or_default())
