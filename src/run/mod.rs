@@ -212,13 +212,12 @@ impl Shell {
     }
 
     /// Of the signals that wait the kernel gives the lowest first. A look takes long enough for the one
-    /// that asked for it to be there again, so after one the others have their turn: a storm of HUP must
-    /// not keep TERM waiting for ever.
+    /// that asked for it to be there again, and others with it, so after one each of the others has its
+    /// turn: a storm of HUP, or of HUP and ALRM, must not keep TERM waiting for ever.
     #[cold]
     fn take_the_others(&mut self, mut last: Arrival) {
         let mut had = SignalSet::EMPTY;
-        while std::mem::take(&mut self.looked)
-            && let Arrival::Signal(signal, _) = last
+        while let Arrival::Signal(signal, _) = last
             && self.exit.is_none()
         {
             had = had.with(signal);
@@ -227,6 +226,7 @@ impl Shell {
                 self.react(last);
             }
         }
+        self.looked = false;
     }
 
     fn react(&mut self, arrival: Arrival) {

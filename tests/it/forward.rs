@@ -76,14 +76,15 @@ fn a_storm_of_signals_does_not_lose_the_stop() {
 fn a_storm_that_never_ends_does_not_keep_the_stop_of_a_server_behind_a_shell_waiting() {
     needs!();
     let _alone = alone();
-    // Each HUP takes a look at who is behind the shell, and there is another one when it is over.
+    // Each HUP takes a look at who is behind the shell, and there is another one when it is over; and an
+    // ALRM with it, which takes none.
     let server = "signal.signal(1, signal.SIG_IGN)\n\
                   if not (os.fork() and os.fork()):\n \
-                  while True: os.kill(1, 1)\n\
+                  while True: os.kill(1, 1); os.kill(1, 14)\n\
                   signal.signal(15, lambda *_: os._exit(7))";
     let port = format!("127.0.0.1:{}", free_port());
     for health in [&[][..], &["--health-listen", &port]] {
-        let line = format!("{}; exit $?", fixtures::SERVER_IN_SHELL);
+        let line = format!("trap '' ALRM; {}; exit $?", fixtures::SERVER_IN_SHELL);
         let mut run =
             Init::new().env("S", &fixtures::handling(server)).flags(health).cmd(["/bin/sh", "-c", &line]).spawn();
         run.expect_stdout("ready\n");
