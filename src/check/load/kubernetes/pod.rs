@@ -56,7 +56,10 @@ pub(super) fn load(object: &Object<'_>, holder: &Node, rollout: Option<(Rollout,
         loading.value(spec, "shareProcessNamespace", ("Kubernetes", false), Node::boolean)
     };
     let metadata = holder.get("metadata");
-    let (mesh, injectable) = metadata.map_or_else(Default::default, |metadata| mesh::read(metadata, loading));
+    // No mesh puts a proxy into the network of the node, whoever asks for it.
+    let on_the_node = loading.optional(spec, "hostNetwork", Node::boolean).is_some_and(|host| host.is(&true));
+    let meshed = metadata.filter(|_| !on_the_node);
+    let (mesh, injectable) = meshed.map_or_else(Default::default, |metadata| mesh::read(metadata, loading));
     let (rollout, limits) = rollout.unzip();
     let place = object.node.get("metadata").map_or(object.node.place, |metadata| metadata.anchor());
     let workload = Workload {
