@@ -55,7 +55,8 @@ impl Page {
                     _ if !asked.told.state().ready => None,
                     Readiness::Nothing => None,
                     Readiness::Startup(startup) => (!startup.is_up(asked)).then(|| COMPLAINT.into()),
-                    Readiness::Checks(checks) => checks.pass().await.err(),
+                    Readiness::Checks(_) if asked.told.drains() => None,
+                    Readiness::Checks(checks) => checks.pass().await.err().filter(|_| !asked.told.drains()),
                 };
                 // The check took its time: what counts is what is true now.
                 ready(&asked.told.state(), complaint.as_deref())

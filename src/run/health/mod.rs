@@ -17,7 +17,7 @@ pub(super) use startup::Startup;
 
 use super::clock::Clock;
 use crate::cli::{self, HealthCheck, LogFormat, LogLevel};
-use crate::core::{State, Tick};
+use crate::core::{Phase, State, Tick};
 use crate::log;
 use crate::sys::accept_queue::waiting;
 use check::Checks;
@@ -137,6 +137,12 @@ impl Told {
         let listener = self.listener.get().and_then(Weak::upgrade);
         let waiting = listener.and_then(|listener| waiting(&*listener).ok()).unwrap_or(0);
         self.taken.load(Ordering::Relaxed) + u64::from(waiting)
+    }
+
+    /// Whether the server was told to drain. It closes its ports then and fails any check, which is not to take
+    /// away the readiness that `--unready never` keeps.
+    fn drains(&self) -> bool {
+        self.state().phase >= Phase::Draining
     }
 
     /// The state by now: only its times have gone on since it was told.

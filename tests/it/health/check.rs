@@ -133,6 +133,21 @@ fn there_is_never_more_than_one_check_at_a_time() {
 }
 
 #[test]
+fn a_check_that_fails_in_the_drain_takes_no_readiness_away_that_is_to_stay() {
+    needs!();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("tcp://{}", server.local_addr().unwrap());
+    let (init, port) = listening(&["--delay", "0", "--unready", "never", "--health-check", &url]);
+    let mut run = init.recorder(&[]);
+    until_ready(&mut run, port, 200);
+    run.signal(libc::SIGTERM);
+    run.expect_stdout("got 15\n");
+    // As servers do that drain.
+    drop(server);
+    assert_eq!(http::get(port, "/readyz").unwrap().body, "ready\n");
+}
+
+#[test]
 fn a_server_that_is_stopping_is_not_asked_any_more() {
     needs!();
     let page = page("200 OK", Duration::ZERO);

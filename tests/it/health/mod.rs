@@ -1,7 +1,7 @@
 //! The health port: what is answered there, to whom, and what it costs the rest when it goes wrong.
 //!
-//! `balancer` is what it is for; `pages` is what one can ask for, `check` the server's own check behind it, `startup` what stands for one, `hostile` those who mean
-//! harm, `faults` what the system may refuse.
+//! `balancer` is what it is for; `pages` is what one can ask for, `check` the server's own check behind it,
+//! `startup` what stands for one, `hostile` those who mean harm, `faults` what the system may refuse.
 
 mod balancer;
 mod check;
