@@ -4,6 +4,7 @@ use super::procfs::{self, Stat};
 use crate::core::startup::Work;
 use crate::core::{Pid, Process, Snapshot, programs};
 use std::collections::HashMap;
+use std::iter::successors;
 use std::path::Path;
 
 /// Every process there is, by its stat.
@@ -24,17 +25,27 @@ pub(super) fn at_main(main: Pid) -> Snapshot {
     Snapshot { processes, blind: tree.is_empty() }
 }
 
-/// The shell that is the main process and, of those behind it, `told` alone, as long as both are there.
+/// The shell that is the main process and, of those behind it, `told` alone, as long as both are there. One
+/// whose parent has died is behind it no more.
 ///
 /// This is looked at ten times a second for as long as a server drains, and costs the same whatever
 /// else runs; a whole look would go through all connections there are, to find whose they are.
 pub(super) fn at_told(main: Pid, told: Pid) -> Snapshot {
     let shell = procfs::stat(main).map(|stat| process(main, &stat)).filter(|process| process.shell);
-    let told = procfs::stat(told).filter(|stat| !stat.has_ended()).map(|stat| process_by_stat(told, &stat));
+    let waited_for = |stat: &Stat| !stat.has_ended() && is_behind(stat, main);
+    let told = procfs::stat(told).filter(waited_for).map(|stat| process_by_stat(told, &stat));
     match shell.zip(told) {
         Some((shell, told)) => Snapshot { processes: vec![shell, told], blind: false },
         None => at_main(main),
     }
+}
+
+/// Whether it descends from `ancestor`.
+fn is_behind(stat: &Stat, ancestor: Pid) -> bool {
+    // Pids that are reused meanwhile could make a circle of it.
+    const DEEPEST: usize = 64;
+    let parents = successors(Some(stat.parent), |at| procfs::stat(*at).map(|stat| stat.parent));
+    parents.take(DEEPEST).any(|parent| parent == ancestor)
 }
 
 /// Our own children that are alive.
@@ -263,6 +274,37 @@ mod tests {
         crate::sys::kill::process(second, crate::core::Signal::KILL).unwrap();
         shell.wait().unwrap();
         assert_eq!(seen(second), HashSet::new());
+    }
+
+    #[test]
+    fn one_whose_parent_has_died_is_behind_the_shell_no_more() {
+        let lines = "sh -c 'sleep 600 & echo; wait'; sleep 500; :";
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", lines])
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let main = Pid::try_from(shell.id()).unwrap();
+        let behind = |pid: Pid| -> Vec<Pid> { names_of_descendants(pid).into_iter().map(|(pid, _)| pid).collect() };
+        let [inner, told] = behind(main)[..] else { panic!("{:?}", names_of_descendants(main)) };
+        let seen = || -> HashSet<Pid> { at_told(main, told).processes.iter().map(|seen| seen.pid).collect() };
+        assert_eq!(seen(), HashSet::from([main, told]));
+        crate::sys::kill::process(inner, crate::core::Signal::KILL).unwrap();
+        let next = loop {
+            if let [next] = behind(main)[..]
+                && next != inner
+            {
+                break next;
+            }
+        };
+        let after = seen();
+        for pid in [told, main, next] {
+            crate::sys::kill::process(pid, crate::core::Signal::KILL).unwrap();
+        }
+        shell.wait().unwrap();
+        assert_eq!(after, HashSet::from([main, next]));
     }
 
     #[test]
