@@ -77,9 +77,14 @@ pub(super) fn work_of_descendants(ancestor: Pid) -> Vec<Work> {
         pid: *pid,
         began: stat.started.saturating_sub(first),
         used: stat.used,
-        runs: matches!(stat.state, 'R' | 'D'),
+        runs: runs(stat) || stat.threads > 1 && procfs::threads(*pid).any(|thread| runs(&thread)),
     };
     found.iter().map(work).collect()
+}
+
+/// Whether it has the processor, or waits for that or for the disk.
+fn runs(stat: &Stat) -> bool {
+    matches!(stat.state, 'R' | 'D')
 }
 
 fn tree() -> Tree {
@@ -253,6 +258,31 @@ mod tests {
         worker.kill().unwrap();
         worker.wait().unwrap();
         assert!(later.used > first.used && later.began == first.began, "{first:?} {later:?}");
+    }
+
+    #[test]
+    fn a_process_is_seen_to_run_while_its_first_thread_only_waits_for_another() {
+        let server = "import threading\n\
+                      def work():\n \
+                      print(flush=True)\n \
+                      while True: pass\n\
+                      thread = threading.Thread(target=work)\n\
+                      thread.start()\n\
+                      thread.join()";
+        let mut worker = std::process::Command::new("python3")
+            .args(["-I", "-S", "-c", server])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Read::read_exact(worker.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let (own, pid) = (crate::sys::process::own_pid(), Pid::try_from(worker.id()).unwrap());
+        while procfs::stat(pid).is_some_and(|stat| stat.state != 'S') {
+            std::thread::yield_now();
+        }
+        let work = work_of_descendants(own).into_iter().find(|work| work.pid == pid);
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+        assert!(work.as_ref().is_some_and(|work| work.runs), "{work:?}");
     }
 
     #[test]

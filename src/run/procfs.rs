@@ -69,9 +69,18 @@ pub(super) fn pids() -> Vec<Pid> {
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The first fields of `/proc/PID/stat`.
+/// The first fields of `/proc/PID/stat`. Its state is that of the first thread.
 pub(super) fn stat(pid: Pid) -> Option<Stat> {
-    let text = text(pid, "stat")?;
+    stat_of(&text(pid, "stat")?)
+}
+
+/// The same of each thread of a process.
+pub(super) fn threads(pid: Pid) -> impl Iterator<Item = Stat> {
+    let entries = path(pid, "task").and_then(|path| fs::read_dir(path).ok()).into_iter().flatten().flatten();
+    entries.filter_map(|entry| stat_of(&String::from_utf8_lossy(&fs::read(entry.path().join("stat")).ok()?)))
+}
+
+fn stat_of(text: &str) -> Option<Stat> {
     // The name may hold blanks and brackets itself; it ends at the last bracket.
     let (before, after) = text.rsplit_once(')')?;
     let (_, comm) = before.split_once('(')?;
