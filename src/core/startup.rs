@@ -43,6 +43,8 @@ pub enum Seen {
     Listening,
     /// It does not; and these are its processes.
     Working(Vec<Work>),
+    /// It has ended, which those who ask are not told yet.
+    Ended,
     /// Who listens cannot be seen here.
     Nothing,
 }
@@ -52,9 +54,9 @@ pub enum Seen {
 pub enum Up {
     /// It listens.
     Listens,
-    /// It listens on nothing, and has been idle for [`IDLE`].
+    /// It is not seen to listen, and has been idle for [`IDLE`].
     Idle,
-    /// It listens on nothing, [`LONGEST`] after it was started.
+    /// It is not seen to listen, [`LONGEST`] after it was started.
     Late,
     /// Nobody can tell.
     Unseen,
@@ -82,6 +84,10 @@ impl Startup {
         if self.up.is_none() {
             self.up = self.judge(now, seen);
         }
+        if self.up.is_some() {
+            // There may have been thousands of processes.
+            self.idle = None;
+        }
         self.up
     }
 
@@ -89,6 +95,7 @@ impl Startup {
         let work = match seen {
             Seen::Listening => return Some(Up::Listens),
             Seen::Nothing => return Some(Up::Unseen),
+            Seen::Ended => return None,
             Seen::Working(work) => work,
         };
         if now >= LONGEST {
@@ -190,11 +197,28 @@ mod tests {
     #[test]
     fn processes_that_come_and_go_are_work_though_none_of_them_takes_time() {
         let mut startup = Startup::default();
-        // A script that tries its database once a second.
+        // A script that starts a program every second, each looked at while it is young.
         for (second, pid) in (0..29).zip(8..) {
             let seen = working(&[(7, 0, 3), (pid, second * 1000, 0)]);
             assert_eq!(startup.look(Duration::from_millis(second * 1000 + 400), seen), None);
         }
+    }
+
+    #[test]
+    fn a_server_that_has_ended_does_not_come_up_any_more() {
+        let mut startup = Startup::default();
+        for second in [1, 2, 60] {
+            assert_eq!(startup.look(Duration::from_secs(second), Seen::Ended), None);
+        }
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_the_processes_of_a_server_that_is_up() {
+        let mut startup = Startup::default();
+        assert_eq!(startup.look(Duration::ZERO, working(&[(7, 0, 0)])), None);
+        assert!(startup.idle.is_some());
+        assert_eq!(startup.look(Duration::from_secs(1), Seen::Listening), Some(Up::Listens));
+        assert_eq!(startup.idle, None);
     }
 
     #[test]

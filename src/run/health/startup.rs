@@ -49,7 +49,8 @@ impl Startup {
         if seen.startup.up().is_some() || began < seen.next {
             return seen.startup.up().is_some();
         }
-        let up = seen.startup.look(began, listening::at_the_server(&self.ports, self.own_pid, clock));
+        let main = asked.told.state().main;
+        let up = seen.startup.look(began, listening::at_the_server(&self.ports, self.own_pid, main, clock));
         let now = clock.now();
         seen.next = now + GOOD_FOR.max(now.saturating_sub(began) * SHARE);
         if let Some(up) = up {
@@ -64,8 +65,10 @@ impl Startup {
 fn tell(asked: &Asked, up: Up) {
     let seen = match up {
         Up::Listens => return,
-        Up::Idle => format!("it listens on no TCP port and has done next to nothing for {}", Written(startup::IDLE)),
-        Up::Late => format!("it listens on no TCP port after {}", Written(startup::LONGEST)),
+        Up::Idle => {
+            format!("it is seen to listen on no TCP port and has done next to nothing for {}", Written(startup::IDLE))
+        }
+        Up::Late => format!("it is seen to listen on no TCP port after {}", Written(startup::LONGEST)),
         Up::Unseen => "whether it listens cannot be seen here".to_owned(),
     };
     asked.inform(&format!("the server counts as ready: {seen}; --health-check can ask it"));

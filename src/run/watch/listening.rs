@@ -7,13 +7,18 @@ use crate::core::Pid;
 use crate::core::startup::Seen;
 use crate::core::traffic::Source;
 use crate::run::clock::Clock;
-use crate::run::look;
+use crate::run::{look, procfs};
 use std::io;
 
-/// What is to be seen of the server now. `given` are the ports that were asked for; none for any.
-pub(in crate::run) fn at_the_server(given: &[u16], own_pid: Pid, clock: &Clock) -> Seen {
+/// What is to be seen of the server now, whose main process is `main`. `given` are the ports that were asked
+/// for; none for any.
+pub(in crate::run) fn at_the_server(given: &[u16], own_pid: Pid, main: Option<Pid>, clock: &Clock) -> Seen {
     let listeners = [Source::SockDiag, Source::Proc].into_iter().find_map(|source| listeners(source, clock).ok());
     let work = look::work_of_descendants(own_pid);
+    // Nobody reaps it while it is looked at. What it has left behind is not the server.
+    if main.and_then(procfs::stat).is_some_and(|main| main.has_ended()) {
+        return Seen::Ended;
+    }
     match listeners {
         // Without /proc nobody can say whose sockets they are.
         Some(listeners) if !work.is_empty() => {
@@ -43,5 +48,23 @@ fn listeners(source: Source, clock: &Clock) -> io::Result<Vec<Listener>> {
             // The kernel answers while it is asked; nobody is kept waiting for one that does not.
             Step::Waiting => return Err(io::ErrorKind::WouldBlock.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::process::own_pid;
+    use std::process::Command;
+
+    #[test]
+    fn a_server_that_has_ended_and_waits_to_be_reaped_is_seen_as_one() {
+        let mut server = Command::new("true").spawn().unwrap();
+        let main = Pid::try_from(server.id()).unwrap();
+        while procfs::stat(main).is_some_and(|stat| !stat.has_ended()) {
+            std::thread::yield_now();
+        }
+        assert_eq!(at_the_server(&[], own_pid(), Some(main), &Clock::start()), Seen::Ended);
+        server.wait().unwrap();
     }
 }

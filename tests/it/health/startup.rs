@@ -72,7 +72,7 @@ fn a_server_that_listens_nowhere_is_ready_when_it_is_idle_and_the_log_says_so() 
     run.expect_stdout("ready\n");
     until_ready(&mut run, port, 200);
     run.expect_stderr(
-        "health: the server counts as ready: it listens on no TCP port and has done next to nothing for 500ms; --health-check can \
+        "health: the server counts as ready: it is seen to listen on no TCP port and has done next to nothing for 500ms; --health-check can \
          ask it\n",
     );
 }
