@@ -4,9 +4,9 @@
 //! end between two reads, and another user's descriptors are not shown. Each of these is a `None`.
 
 use crate::core::{Pid, SignalSet};
-use crate::sys::process::own_pid;
+use crate::sys::process::{is_passed_on, own_pid};
 use std::collections::HashSet;
-use std::fs::{self, ReadDir};
+use std::fs::{self, DirEntry, ReadDir};
 use std::iter::{Flatten, Peekable};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -132,6 +132,14 @@ pub(super) fn pipe(pid: Pid, fd: u32) -> Option<u64> {
 /// The sockets that a process has open, by inode.
 pub(super) fn sockets(pid: Pid) -> HashSet<u64> {
     descriptors(pid).into_iter().flatten().filter_map(|entry| socket(&entry.path())).collect()
+}
+
+/// The sockets that we opened ourselves, by inode. Those that were given to us are for the server.
+pub(super) fn sockets_of_our_own(own_pid: Pid) -> HashSet<u64> {
+    let passed_on =
+        |entry: &DirEntry| entry.file_name().to_str().and_then(|fd| fd.parse().ok()).is_some_and(is_passed_on);
+    let own = descriptors(own_pid).into_iter().flatten().filter(|entry| !passed_on(entry));
+    own.filter_map(|entry| socket(&entry.path())).collect()
 }
 
 /// The entries of `/proc/PID/fd`; nothing when they are not shown. When the first thread of a process

@@ -42,16 +42,13 @@ pub fn most_descriptors() -> usize {
 /// Lets go of the working directory and of every descriptor but the three streams: the server has
 /// its own copies, and ours would keep a file system busy, or a pipe open that the server has closed.
 ///
-/// What we opened ourselves is told from what was given by close-on-exec: that was not set on what
-/// came through our own exec, and is set on all of ours. Without `/proc` the descriptors stay open, as
-/// in every other init.
+/// Without `/proc` the descriptors stay open, as in every other init.
 pub fn let_go_of_what_was_given() {
     let numbers = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let given: Vec<libc::c_int> = numbers
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|fd| *fd > libc::STDERR_FILENO)
-        // SAFETY: a plain system call that takes no pointer.
-        .filter(|fd| unsafe { libc::fcntl(*fd, libc::F_GETFD) } & libc::FD_CLOEXEC == 0)
+        .filter(|fd| is_passed_on(*fd))
         .collect();
     // SAFETY: plain system calls; no object of ours owns one of these descriptors.
     unsafe {
@@ -60,6 +57,14 @@ pub fn let_go_of_what_was_given() {
         }
         libc::chdir(c"/".as_ptr());
     }
+}
+
+/// Whether a descriptor goes through an exec. What we opened ourselves is told from what was given by that:
+/// close-on-exec was not set on what came through our own exec, and is set on all of ours.
+#[must_use]
+pub fn is_passed_on(fd: libc::c_int) -> bool {
+    // SAFETY: a plain system call that takes no pointer. One that is not open fails with all bits set.
+    unsafe { libc::fcntl(fd, libc::F_GETFD) & libc::FD_CLOEXEC == 0 }
 }
 
 /// So much of the stack below us may have been used, in bytes: reading a command line takes about 16 KB.

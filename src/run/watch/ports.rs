@@ -27,7 +27,7 @@ pub(super) const MOST: usize = 32;
 /// Picks the ports to watch out of all that is listened on: those `given`, or else those of our
 /// descendants; never our own.
 pub(super) fn choose(mut listeners: Vec<Listener>, given: &[u16], own_pid: Pid) -> Found {
-    let ours = procfs::sockets(own_pid);
+    let ours = procfs::sockets_of_our_own(own_pid);
     listeners.retain(|listener| !ours.contains(&u64::from(listener.inode)));
     let (mut ports, hidden) =
         if given.is_empty() { of_descendants(&listeners, own_pid) } else { (given.to_vec(), false) };
@@ -52,6 +52,10 @@ pub(super) fn are_open(listeners: Vec<Listener>, given: &[u16], own_pid: Pid) ->
 
 /// Also whether some had to be found by their user alone.
 fn of_descendants(listeners: &[Listener], own_pid: Pid) -> (Vec<u16>, bool) {
+    // Of what nobody has there is no owner to be found among all the processes.
+    if listeners.is_empty() {
+        return (Vec::new(), false);
+    }
     let mut undecided: Vec<Listener> = listeners.to_vec();
     let mut ports = Vec::new();
     let mut closed = HashSet::new();

@@ -65,6 +65,19 @@ fn a_server_whose_ports_were_named_is_ready_once_it_listens_there() {
 }
 
 #[test]
+fn a_server_that_is_handed_its_listening_socket_is_ready_with_it() {
+    needs!();
+    // As systemd and Podman hand it over, through lameduck, which keeps its own copy.
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (init, health) = listening(&["--health-check", "listening"]);
+    let busy = "import os\nos.write(1, b'works\\n')\nwhile True: pass";
+    let mut run = init.descriptor(socket.into()).python(busy, &[]).spawn();
+    run.expect_stdout("works\n");
+    until_ready(&mut run, health, 200);
+    assert_eq!(run.stderr(), "", "it counts as ready for another reason");
+}
+
+#[test]
 fn a_server_that_listens_nowhere_is_ready_when_it_is_idle_and_the_log_says_so() {
     needs!();
     let (init, port) = listening(&["--health-check", "listening"]);
