@@ -14,22 +14,23 @@ use std::io;
 /// for; none for any.
 pub(in crate::run) fn at_the_server(given: &[u16], own_pid: Pid, main: Option<Pid>, clock: &Clock) -> Seen {
     let listeners = [Source::SockDiag, Source::Proc].into_iter().find_map(|source| listeners(source, clock).ok());
-    let work = look::work_of_descendants(own_pid);
-    // Nobody reaps it while it is looked at. What it has left behind is not the server.
-    if main.and_then(procfs::stat).is_some_and(|main| main.has_ended()) {
-        return Seen::Ended;
-    }
-    match listeners {
-        // Without /proc nobody can say whose sockets they are.
-        Some(listeners) if !work.is_empty() => {
+    let seen = match listeners {
+        Some(listeners) if procfs::is_ours() => {
             if ports::are_open(listeners, given, own_pid) {
                 Seen::Listening
             } else {
-                Seen::Working(work)
+                match look::work_of_descendants(own_pid) {
+                    hidden if hidden.is_empty() => Seen::Nothing,
+                    work => Seen::Working(work),
+                }
             }
         }
+        // Without /proc nobody can say whose sockets they are.
         _ => Seen::Nothing,
-    }
+    };
+    // Nobody reaps it while it is looked at. What it has left behind is not the server.
+    let has_ended = main.and_then(procfs::stat).is_some_and(|main| main.has_ended());
+    if has_ended { Seen::Ended } else { seen }
 }
 
 fn listeners(source: Source, clock: &Clock) -> io::Result<Vec<Listener>> {
