@@ -117,16 +117,22 @@ impl Nesting {
     /// Takes the next command in; whether it is nested.
     fn takes(&mut self, text: &str) -> bool {
         let first = text.split_whitespace().next().unwrap_or_default();
-        let opens = match first {
-            "if" => Some("fi"),
-            "for" | "while" | "until" | "select" => Some("done"),
-            "case" => Some("esac"),
-            _ if text.starts_with('(') => Some(")"),
-            // A function: `stop() {`.
-            _ if first == "{" || text.ends_with('{') => Some("}"),
-            _ => None,
-        };
-        self.0.extend(opens);
+        // One may open behind the words of another: `then if`, `do {`.
+        for word in text.split_whitespace() {
+            self.0.extend(match word {
+                "if" => Some("fi"),
+                "for" | "while" | "until" | "select" => Some("done"),
+                "case" => Some("esac"),
+                "{" => Some("}"),
+                _ if word.starts_with('(') => Some(")"),
+                _ => None,
+            });
+            if !LEADS.contains(&word) {
+                break;
+            }
+        }
+        let names_a_function = text.contains("()") || text.contains("function ");
+        self.0.extend((names_a_function && text.ends_with('{')).then_some("}"));
         let nested = !self.0.is_empty();
         let closes = |closer: &&str| first == *closer || (*closer == ")" && text.ends_with(')'));
         if self.0.last().is_some_and(closes) {

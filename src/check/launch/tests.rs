@@ -56,6 +56,17 @@ fn what_stands_in_front_is_told_apart() {
         (&["sh", "-c", "nginx 2>&1 | tee log"], vec![shell(false, false)], "nginx"),
         (&["/bin/bash", "-o", "pipefail", "-c", "exec nginx"], vec![Exec], "nginx"),
         (&["busybox", "sh", "-c", "exec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "if a; then {\n exec b\n}\nfi\nfunction f {\n exec c\n}\nexec nginx"], vec![Exec], "nginx"),
+        (
+            &["sh", "-c", "if a; then if b; then c; fi; exec puma; fi; exec lameduck nginx"],
+            vec![Exec, Lameduck],
+            "nginx",
+        ),
+        (
+            &["sh", "-c", "while a; do if b; then c; else if d; then e; fi; fi; exec puma; done; exec nginx"],
+            vec![Exec],
+            "nginx",
+        ),
         (&["/docker-entrypoint.sh", "nginx"], vec![Script], "nginx"),
         (&["env", "-u", "X", "A=1", "gosu", "www", "nginx"], vec![Transparent, Transparent], "nginx"),
         (&["lameduck", "httpd-foreground"], vec![Lameduck], "httpd"),
