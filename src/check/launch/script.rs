@@ -57,7 +57,7 @@ pub(in crate::check) fn commands(script: &str) -> Vec<Command<'_>> {
 fn split(script: &str) -> Vec<(&str, bool, bool)> {
     let bytes = script.as_bytes();
     let next_is = |at: usize, byte: u8| bytes.get(at + 1) == Some(&byte);
-    let mut commands = Vec::new();
+    let (mut commands, mut documents) = (Vec::new(), Vec::new());
     let (mut start, mut at, mut quote, mut inner, mut piped) = (0, 0, None, 0_usize, false);
     while at < bytes.len() {
         let byte = bytes[at];
@@ -80,7 +80,14 @@ fn split(script: &str) -> Vec<(&str, bool, bool)> {
                 let line = script[at..].find('\n').map_or(script.len(), |length| at + length);
                 end = Some((line - at, false));
             }
-            (None, b';' | b'\n') => end = Some((1, false)),
+            (None, b';') => end = Some((1, false)),
+            (None, b'\n') => end = Some((1 + length_of(&mut documents, &script[at + 1..]), false)),
+            // `<<<` has its text behind it.
+            (None, b'<') if script[at..].starts_with("<<<") => at += 2,
+            (None, b'<') if next_is(at, b'<') => {
+                documents.extend(Document::named(&script[at + 2..]));
+                at += 1;
+            }
             (None, b'|') if next_is(at, b'|') => end = Some((2, false)),
             (None, b'|') => piped = true,
             // `&&`, `2>&1`, `&>file` put nothing into the background.
@@ -102,6 +109,30 @@ fn split(script: &str) -> Vec<(&str, bool, bool)> {
     commands
 }
 
+/// A text for the input of a command, which begins in the next line: `<<EOF`.
+struct Document<'a> {
+    /// The line that ends it.
+    end: &'a str,
+    /// Whether tabs may stand before that.
+    indented: bool,
+}
+
+/// How much of a text the documents take that begin it, one after the other.
+fn length_of(documents: &mut Vec<Document<'_>>, text: &str) -> usize {
+    let mut lines = text.split_inclusive('\n');
+    let mut length = 0;
+    for document in documents.drain(..) {
+        for line in lines.by_ref() {
+            length += line.len();
+            let line = line.trim_end_matches('\n');
+            if document.end == if document.indented { line.trim_start_matches('\t') } else { line } {
+                break;
+            }
+        }
+    }
+    length
+}
+
 /// What is open at a place of a script: by what each will be closed.
 struct Nesting(Vec<&'static str>);
 
@@ -110,6 +141,21 @@ const LEADS: [&str; 10] = ["then", "else", "elif", "do", "{", "!", "fi", "done",
 
 /// Commands that only wait for another.
 const BIDES: [&str; 4] = ["wait", "tail", "sleep", "read"];
+
+// === impl Document ===
+
+impl<'a> Document<'a> {
+    /// By what stands behind the `<<`; `None` when that is a number, as in `((1 << 2))`, or nothing.
+    fn named(behind: &'a str) -> Option<Self> {
+        let name = behind.strip_prefix('-').unwrap_or(behind).trim_start_matches([' ', '\t', '\\']);
+        let end = match name.chars().next()? {
+            quote @ ('"' | '\'') => name[1..].split(quote).next()?,
+            _ => name.split(|c: char| c.is_whitespace() || ";&|<>()".contains(c)).next()?,
+        };
+        let is_one = end.starts_with(|c: char| !c.is_ascii_digit());
+        is_one.then_some(Self { end, indented: behind.starts_with('-') })
+    }
+}
 
 // === impl Nesting ===
 

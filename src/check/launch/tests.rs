@@ -56,6 +56,11 @@ fn what_stands_in_front_is_told_apart() {
         (&["sh", "-c", "nginx 2>&1 | tee log"], vec![shell(false, false)], "nginx"),
         (&["/bin/bash", "-o", "pipefail", "-c", "exec nginx"], vec![Exec], "nginx"),
         (&["busybox", "sh", "-c", "exec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "cat > c <<EOF; b\ndon't\nexec d\nEOF\nexec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "cat <<-'E' << \"F\" > c\n\t(\n\tE\nexec d\nF\nexec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "cat <<< EOF\nexec nginx"], vec![Exec], "nginx"),
+        (&["bash", "-c", "((a = 1 << 2))\nexec nginx"], vec![Exec], "nginx"),
+        (&["sh", "-c", "cat <<EOF\nexec nginx"], vec![shell(false, false)], "cat"),
         (&["sh", "-c", "if a; then {\n exec b\n}\nfi\nfunction f {\n exec c\n}\nexec nginx"], vec![Exec], "nginx"),
         (
             &["sh", "-c", "if a; then if b; then c; fi; exec puma; fi; exec lameduck nginx"],
